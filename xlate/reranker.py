@@ -126,7 +126,7 @@ class Reranker:
         read = _read(lists)
         with _named(lists):
             scored = self._ranker.scored(read, LISTS) if read else ()
-            return [record for batch, score_C in scored for record in _ranked(batch, score_C)]
+            return [record for batch, score_C, _ in scored for record in _ranked(batch, score_C)]
 
     def save(self, folder: str | Path) -> None:
         """Copies the run, without the lists it was made from, to a new folder.

@@ -181,9 +181,7 @@ def _of_file(group: str, kind: type[Any]) -> dict[str, Choice]:
 # The name of each choice on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
-    "model/keys": {
-        name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "joint", "lcs", "rerank")
-    },
+    "model/keys": {name: kind for name, kind in MODELS.items() if name not in ("orientation", "grammar")},
     "sparse": _of_file("sparse", model_schema.SparseConfig),
     "structure": _of_file("structure", model_schema.StructureConfig),
     "context": _of_file("context", model_schema.ContextUseConfig),
@@ -259,6 +257,7 @@ LOSSES_OF_MODELS: dict[tuple[Any, bool], type[Any]] = {
     ("context", False): train_settings.ContextLossConfig,
     ("context", True): train_settings.ContextListLossConfig,
     ("rerank", True): train_settings.RankingLossConfig,
+    ("combination", True): train_settings.RankingLossConfig,
 }
 
 # The groups of each command and their default choices. A model may choose its decoder and loss: later groups choose for

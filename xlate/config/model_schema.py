@@ -142,8 +142,8 @@ class ModelConfig(_ModelKeys):
 
     name: str = key("its name in tables")
     kind: str = key(
-        "orientation, distortion, phrase, hierarchical, grammar, context, joint, lcs or rerank; the other keys depend "
-        "on it"
+        "orientation, distortion, phrase, hierarchical, grammar, context, joint, lcs, rerank or combination; the other "
+        "keys depend on it"
     )
 
 
@@ -310,6 +310,19 @@ class RerankModelConfig(ModelConfig):
     rerank: RerankConfig = key("features of hypotheses", RerankConfig())
 
 
+@dataclass
+class CombinationModelConfig(RerankModelConfig):
+    """Several systems, of whose translations a ranker chooses."""
+
+    name: str = key("its name in tables", "combination")
+    kind: str = key("combination", "combination")
+    systems: list[str] = key(
+        "NAME=RUN each, or NAME=KEYS: the keys of a training to do first, separated by blanks; in them @NAME is the "
+        "run of an earlier entry"
+    )
+    size: int = key("the most translations of a sentence by each system", 100, COUNT)
+
+
 MODELS: dict[str, type[ModelConfig]] = {
     "orientation": BlockModelConfig,
     "distortion": DistortionModelConfig,
@@ -320,4 +333,5 @@ MODELS: dict[str, type[ModelConfig]] = {
     "hierarchical": HierarchicalModelConfig,
     "grammar": GrammarModelConfig,
     "rerank": RerankModelConfig,
+    "combination": CombinationModelConfig,
 }

@@ -270,7 +270,7 @@ class NbestFile:
     @property
     def files(self) -> list[str]:
         """The list and the files read along with it."""
-        named = {**_named(self.added, "add_scores"), **_named(self.others, "merge")}
+        named = {**named_files(self.added, "add_scores"), **named_files(self.others, "merge")}
         return [str(self.path), *named.values(), *filter(None, [self.documents])]
 
     def check_read_again(self) -> NbestFile:
@@ -287,7 +287,7 @@ class NbestFile:
         Raises:
             InputError: as in `iterate_hypotheses`; or a column has too few or too many numbers, or something else.
         """
-        columns = {name: (file, _numbers(file)) for name, file in _named(self.added, "add_scores").items()}
+        columns = {name: (file, _numbers(file)) for name, file in named_files(self.added, "add_scores").items()}
         read = iterate_hypotheses(self.path, self.style, faults, self.rows)
         for number, hypothesis in enumerate(chain(read, (None,))):
             for name, (file, values) in columns.items():
@@ -315,7 +315,7 @@ class NbestFile:
             InputError: as in `hypotheses` and `by_sentence`; or lists do not fit together.
         """
         lists: Iterable[list[Hypothesis]] = by_sentence(self.hypotheses(), self.path)
-        others = _named(self.others, "merge")
+        others = named_files(self.others, "merge")
         if others:
             # Added numbers belong only to the list they were computed for.
             read = {name: replace(self, path=file, added=(), others=()).lists() for name, file in others.items()}
@@ -343,7 +343,12 @@ def _numbers(file: str) -> array[float]:
     return values
 
 
-def _named(pairs: Sequence[str], key: str) -> Mapping[str, str]:
+def named_files(pairs: Sequence[str], key: str) -> Mapping[str, str]:
+    """The files of the entries NAME=FILE of a key, by name.
+
+    Raises:
+        InputError: an entry has another form, or a name that occurs twice or cannot be one of a feature.
+    """
     found: dict[str, str] = {}
     for pair in pairs:
         name, sign, file = pair.partition("=")

@@ -35,6 +35,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import refuse_if
 from xlate.features.index import GrowingFeatures, NamedFeatures
 from xlate.formats.nbest_file import NbestFile, nbest_arrays
+from xlate.formats.nbest_list import Hypothesis
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
 from xlate.metrics.significance import PairedTests, paired_runs
@@ -50,7 +51,7 @@ from xlate.models.rerank.lists import (
     tell_seldom,
     text_features,
 )
-from xlate.models.rerank.ranker import NEARLY, POSITION, SOURCES, TOTAL, Ranker, Scored, computed_floats
+from xlate.models.rerank.ranker import NEARLY, POSITION, SOURCES, TOTAL, Ranker, computed_floats
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
 from xlate.search.oracle import best_of_each, oracle
 from xlate.text.classes import read_classes
@@ -260,7 +261,9 @@ def check_alone(config: NbestConfig) -> None:
     refuse_if(len(given) > 1, "several things to rank by", " ".join(given), CHOICES, remedy)
 
 
-def scored_lists(config: NbestConfig, nbest: NbestFile, figures: dict[str, Any]) -> Iterator[Scored]:
+def scored_lists(
+    config: NbestConfig, nbest: NbestFile, figures: dict[str, Any]
+) -> Iterator[tuple[list[list[Hypothesis]], Floats]]:
     """Some lists at a time, with scores by a run, by the utility within lists or by weights.
 
     After the last ones, `figures` has those to report.
@@ -269,7 +272,8 @@ def scored_lists(config: NbestConfig, nbest: NbestFile, figures: dict[str, Any])
     sentence_I = np.array([group[0].sentence for group in (nbest.lists() if placed else ())], np.int64)
     sources, documents = beside(config, config.source, sentence_I)
     if config.run is not None:
-        yield from Ranker.open(Path(config.run)).scored(nbest.lists(), nbest.path, sources, documents)
+        for batch, score_C, _ in Ranker.open(Path(config.run)).scored(nbest.lists(), nbest.path, sources, documents):
+            yield batch, score_C
         return
     weights = None if config.weights is None else load_feature_weights(config.weights)
     for batch, arrays in in_batches(nbest.lists(), nbest.path):

@@ -293,6 +293,7 @@ KINDS = {
     "joint": ("joint.kind", "Joint"),
     "lcs": ("lcs", "Lcs"),
     "rerank": ("kind", "Rerank"),
+    "combination": ("rerank.combination", "Combination"),
 }
 
 # Suffixes of the configurations of complete grammars: joshua.config, cdec.ini and moses.ini.

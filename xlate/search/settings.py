@@ -218,4 +218,5 @@ DECODERS: dict[str, type[DecoderSettings]] = {
     "joint": DecoderSettings,
     "lcs": LcsSearch,
     "rerank": DecoderSettings,
+    "combination": DecoderSettings,
 }

@@ -22,6 +22,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
 from xlate.errors import InputError, refuse_if
 from xlate.features.phrase_sparse import check_sparse
+from xlate.jobs.train.combination import CombinationTraining
 from xlate.jobs.train.contexts import ContextListTraining, ContextTraining
 from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
 from xlate.jobs.train.global_model import GlobalMethod
@@ -196,6 +197,8 @@ def _recipe(config: TrainConfig) -> type[Recipe]:
         return ContextTraining if loss.lists is None else ContextListTraining
     if kind.predicts_words:
         return JointTraining
+    if kind.name == "combination":
+        return CombinationTraining
     if config.source.name == ONLINE:
         return OnlineTraining
     if loss.lists is not None:

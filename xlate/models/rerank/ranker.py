@@ -67,8 +67,8 @@ def computed_floats(
     return found | document_floats(arrays, sources, documents, settings, lexicon)
 
 
-# Some lists, and the score of each of their hypotheses, (C,).
-Scored = tuple[list[list[Hypothesis]], Floats]
+# Some lists, the scores of their hypotheses, (C,), and their float features in the order of the weights, (C, D).
+Ranked = tuple[list[list[Hypothesis]], Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Ranker:
         file: str | Path,
         sources: SentenceLines | None = None,
         documents: SentenceLines | None = None,
-    ) -> Iterator[Scored]:
-        """Some lists of `file` at a time, with the scores of their hypotheses, (C,).
+    ) -> Iterator[Ranked]:
+        """Some lists of `file` at a time, with the scores and the float features of their hypotheses.
 
         Raises:
             InputError: they lack the floats or sources that the run was trained with.
@@ -124,7 +124,11 @@ class Ranker:
             computed = computed_floats(arrays, self.settings, tokens, named, self.known["lexicon"])
             lacking.add(arrays, [name for name in self.floats if name not in computed])
             known |= {*arrays.names}
-            yield batch, self._scores(arrays, tokens, computed, file)
+            floats_CD = arrays.table([*self.floats])
+            for place, name in enumerate(self.floats):
+                if name in computed:
+                    floats_CD[:, place] = computed[name]
+            yield batch, self._scores(arrays, tokens, computed, file), floats_CD
         missing = [name for name in self.floats if lacking.counts[name] and name not in known]
         if missing:
             raise InputError(

@@ -1,0 +1,109 @@
+"""Several systems as one on a small built-in corpus: trained, stopped and resumed, and translated with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.made_once import made_once
+from tests.test_end_to_end import work  # noqa: F401
+from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
+from xlate.cli.main import main
+from xlate.jobs.train.rerank import RankTraining
+from xlate.scoring.weights import load_weights
+
+KEYS = " ".join(["model=phrase", *FEW, *SEARCH])
+SYSTEMS = [f"plain={KEYS} loss=mira", f"unordered={KEYS} loss=mert loss.tune.restarts=2 model.reordering=none"]
+
+
+def combination(*systems: str) -> list[str]:
+    given = ",".join(f"'{system}'" for system in systems)
+    return ["model=combination", f"model.systems=[{given}]", "model.size=20", "loss.tune.rounds=2"]
+
+
+@pytest.fixture(scope="module")
+def combined(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    return made_once(tmp_path_factory, "combined", lambda folder: trained(work, folder, *combination(*SYSTEMS)))
+
+
+def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Path, tmp_path: Path) -> None:
+    """A translation equals the first one that the commands for lists make of the systems' lists."""
+    systems = {name: combined / "systems" / name for name in ("plain", "unordered")}
+    for name, run in systems.items():
+        translated(run, tmp_path, "nbest=20", f"nbest_out={tmp_path / name}", "detokenize=false")
+    (tmp_path / "source").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")
+    out = tmp_path / "best"
+    arguments = [f"merge=[unordered={tmp_path / 'unordered'}]", f"run={combined}", f"source={tmp_path / 'source'}"]
+    assert (
+        main(["nbest", "rescore", str(tmp_path / "plain"), *arguments, f"out={tmp_path / 'o'}", f"best_out={out}"]) == 0
+    )
+    together = translated(combined, tmp_path, "detokenize=false", "nbest=3", f"nbest_out={tmp_path / 'lists'}")
+    assert together == out.read_text().splitlines()
+    rows = [line.split(" ||| ") for line in (tmp_path / "lists").read_text().splitlines()]
+    assert [row[0] for row in rows].count("0") == 3
+    weights = load_weights(combined / "weights.safetensors").sets["rerank"]
+    of_name = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True)) | {"words": 1.0}
+    for _, _, features, score, *_ in rows:
+        values = dict(part.split("= ") for part in re.findall(r"\S+= \S+", features))
+        assert values.keys() == of_name.keys()
+        assert float(score) == pytest.approx(
+            sum(of_name[name] * float(value) for name, value in values.items()), abs=1e-4
+        )
+
+
+def test_an_explanation_says_which_system_translated_and_why_it_was_chosen(
+    combined: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translated(combined, tmp_path, "trace=true", "output=-")
+    explained = capsys.readouterr().err
+    assert re.search(r"by (plain|unordered):\n\[", explained)
+    assert re.search(r"chosen by:\n(  .*\n)*  words ", explained)
+
+
+def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
+    work: Path,  # noqa: F811
+    combined: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    systems = [f"{name}={combined / 'systems' / name}" for name in ("plain", "unordered")]
+    given = ["train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems)]
+    with monkeypatch.context() as patch:
+
+        def killed(*_: Any) -> None:
+            raise MemoryError
+
+        patch.setattr(RankTraining, "learn", killed)
+        with pytest.raises(MemoryError):
+            main([*given, "debug=true"])
+    listed = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")}
+    assert main(given) == 0
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")} == listed
+    made, whole = (
+        load_weights(folder / "weights.safetensors").sets["rerank"] for folder in (tmp_path / "run", combined)
+    )
+    assert made.dense_D.tolist() == whole.dense_D.tolist()
+    assert made.sparse_F.tolist() == whole.sparse_F.tolist()
+
+
+@pytest.mark.parametrize(
+    ("systems", "told"),
+    [
+        ([f"a={KEYS} loss=mira"], "two or more"),
+        (["a", "b"], "model.systems=[NAME=FILE"),
+        (["a=model=phrase los=mira", "b=runs/b"], "loss"),
+    ],
+)
+def test_what_cannot_be_combined_is_refused(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    systems: list[str],
+    told: str,
+) -> None:
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems)]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,109 @@
+"""Training of several systems together: each lists its translations of the dev set, and a ranker learns to choose."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import sums_of_run
+from xlate.errors import refuse_if
+from xlate.formats.nbest_file import named_files
+from xlate.jobs.train.recipe import measured_splits, refuse_base
+from xlate.jobs.train.rerank import RankTraining
+from xlate.jobs.train.tuning import tuning_text
+from xlate.learning.run import Run
+from xlate.models.kind import made_of
+from xlate.models.rerank.combination import SYSTEMS, listing, system_folders, translating_runs
+from xlate.progress import track
+from xlate.report.run_directory import RunDirectory
+from xlate.text.lines import write_lines
+from xlate.tuners.settings import TuneConfig
+from xlate.work.directory import WorkDirectory
+
+log = logging.getLogger(__name__)
+
+
+class CombinationTraining(RankTraining):
+    """Trains the systems that do not exist yet, lists what they make of the dev set, and learns to rank the lists."""
+
+    over_ranks = False
+
+    def __init__(self, config: TrainConfig) -> None:
+        super().__init__(config)
+        self.work = WorkDirectory(Path(config.work)).check()
+        self.text = tuning_text(TuneConfig("mira"), self.work)
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        refuse_base(config, "no base; its systems may have one")
+        refuse_if(not config.model.systems, "no systems to combine", "model.systems=[]", "model.systems=[NAME=RUN,…]")
+        for part, _ in parts_of(config, Path(SYSTEMS)):
+            refuse_if(part.work != config.work, "systems of different texts", part.work, f"work={config.work}")
+        super().check(replace(config, nbest="given", references=["given"]))
+
+    def made_from(self) -> Mapping[str, Any]:
+        named = named_files(self.config.model.systems, "model.systems")
+        runs = {name: sums_of_run(Path(given)) for name, given in named.items() if "=" not in given}
+        return {"work_identity": self.work.identity, "runs": runs}
+
+    def made_with(self) -> dict[str, Any]:
+        return made_of(self.config, self.work)
+
+    def learn(self, run: Run) -> dict[str, Any]:
+        """Trains, lists and learns; what is complete is not made again when a stopped run resumes."""
+        config = self.config
+        for part, folder in parts_of(config, run.path):
+            log.info("training %s", folder)
+            self.train_part(part, folder, run.stop)
+        folders = translating_runs(config.model.systems, run.path)
+        self.config = replace(config, **self._given(run, folders))
+        figures = super().learn(run)
+        systems = {name: RunDirectory.open(folder).summary or {} for name, folder in folders.items()}
+        each = {name: {key: held.get(key) for key in ("dev_bleu", "seconds")} for name, held in systems.items()}
+        return {**figures, "work": config.work, "systems": each, **measured_splits(config, self.work, run, 0)}
+
+    def _given(self, run: Run, folders: Mapping[str, Path]) -> dict[str, Any]:
+        """The keys of the lists to learn from, once their files are written into the run."""
+        files = {name: run.path / f"{name}.nbest" for name in folders}
+        for name, folder in folders.items():
+            if not files[name].exists():
+                write_lines(files[name], self._lines(folder, name))
+        streams = [self.text.sources, *zip(*self.text.references, strict=True)]
+        source, *references = texts = [run.path / f"dev.{number}" for number in range(len(streams))]
+        for file, stream in zip(texts, streams, strict=True):
+            write_lines(file, map(" ".join, stream))
+        first, *others = (f"{name}={file}" for name, file in files.items())
+        return {
+            "nbest": first.partition("=")[2],
+            "merge": others,
+            "references": [*map(str, references)],
+            "nbest_source": str(source),
+        }
+
+    def _lines(self, folder: Path, name: str) -> Iterator[str]:
+        """The lines of the list of a system."""
+        model, tune = self.config.model, self.config.loss.tune
+        system = listing(folder, model.size, self.config.work)
+        found = system.translate_many(self.text.sources, 1 if tune is None else tune.processes)
+        for number, derivations in enumerate(track(found, f"listing: {name}", total=len(self.text))):
+            yield from (system.nbest_line(number, one) for one in derivations)
+
+
+def parts_of(config: TrainConfig, run: Path) -> Iterator[tuple[TrainConfig, Path]]:
+    """The trainings that a combination in the folder `run` begins with, each with its folder.
+
+    Raises:
+        InputError: an entry that is not NAME=RUN or NAME=KEYS, or keys that do not exist.
+    """
+    folders = system_folders(config.model.systems, run)
+    shared = [f"work={config.work}", f"seed={config.seed}", f"device={config.device}"]
+    for name, keys in named_files(config.model.systems, "model.systems").items():
+        if "=" in keys:
+            given = shlex.split(keys.replace("=@", f"={run / SYSTEMS}/"))
+            yield load(TrainConfig, "train", [*shared, *given]), folders[name]

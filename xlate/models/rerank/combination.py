@@ -1,0 +1,189 @@
+"""Several systems as one: each lists its translations of a sentence, and a trained ranker chooses among all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.array_types import Floats
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.formats.nbest_file import NbestFile, merged, named_files
+from xlate.formats.nbest_list import Hypothesis
+from xlate.models.derivation import Derivation, Span, explained
+from xlate.models.kind import Kind, kind_of, needed, open_system
+from xlate.models.rerank.lists import SentenceLines
+from xlate.models.rerank.ranker import Ranker
+from xlate.models.system import AnyDerivation, AnySystem, System
+from xlate.scoring.weights import Weights, WeightsFile
+from xlate.search.settings import AnySearch
+from xlate.text.vocabulary import Vocabulary
+from xlate.work.directory import WorkDirectory
+
+# The folder, within a run, of the systems that it trains itself.
+SYSTEMS = "systems"
+# What the sparse features of a hypothesis's words add to its score.
+WORDS = "words"
+
+
+def system_folders(systems: Sequence[str], run: Path) -> dict[str, Path]:
+    """The folder of each run that `model.systems` of a combination names, in this order.
+
+    Raises:
+        InputError: an entry that is not NAME=RUN or NAME=KEYS.
+    """
+    named = named_files(systems, "model.systems").items()
+    return {name: run / SYSTEMS / name if "=" in given else Path(given) for name, given in named}
+
+
+def translating_runs(systems: Sequence[str], run: Path) -> dict[str, Path]:
+    """The same without runs that only serve others, such as that of a joint model."""
+    folders = system_folders(systems, run)
+    kinds = {name: kind_of(config_of_run(folder).model.kind) for name, folder in folders.items()}
+    serving = {name for name, kind in kinds.items() if kind.ranks_lists or kind.predicts or kind.predicts_words}
+    return {name: folder for name, folder in folders.items() if name not in serving}
+
+
+@dataclass(frozen=True)
+class ChosenDerivation(Derivation[Any]):
+    """A derivation of one of the systems; its features and its score are those of the ranker."""
+
+    system: str = ""
+    own: Derivation[Any] | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ChosenDerivation, (self.source, self.steps, self.features_D, self.score, self.system, self.own)
+
+
+class CombinedSystem(System[Any, AnySearch]):
+    """The lists of several systems, merged (`formats.nbest_file.merged`) and ranked.
+
+    A hypothesis that several systems have is the derivation of the first of them. `search` is that of the first system,
+    with the number of derivations wanted here; each system has its own for its list.
+    """
+
+    PARTS = ("systems", "ranker", "search", "fast")
+
+    def __init__(
+        self, systems: Mapping[str, AnySystem], ranker: Ranker, search: AnySearch | None = None, fast: bool = True
+    ) -> None:
+        # A system that changes forgets what it has computed for its sentences.
+        self.systems = {name: one if one.fast == fast else one.changed(fast=fast) for name, one in systems.items()}
+        self.ranker, self.fast = ranker, fast
+        first, *_ = self.systems.values()
+        self.search = search or replace(first.search, nbest=1)
+        self.LONGEST = min(one.LONGEST for one in self.systems.values())  # type: ignore[misc]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        # Names in n-best lists have no blanks.
+        return (*(name.replace(" ", "_") for name in self.ranker.floats), WORDS)
+
+    @cached_property
+    def weights_D(self) -> Floats:
+        return np.array([*self.ranker.floats.values(), 1.0])
+
+    @property
+    def weights(self) -> Weights:
+        return Weights(self.weights_D, np.zeros(0), self.feature_names)
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        return next(iter(self.systems.values())).target_vocabulary
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise InputError(
+            "several systems together have no search of their own",
+            "model=combination",
+            "translating, n-best lists and explanations",
+            f"name one of its systems: {', '.join(self.systems)}",
+        )
+
+    space = derivation = arc_features = with_weights = _refuse
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
+        for system in self.systems.values():
+            system.prepare(sentences)
+
+    def translate(self, words: Sequence[str]) -> list[Derivation[Any]]:
+        lists = {name: system.translate(words) for name, system in self.systems.items()}
+        read = {name: self._read(name, found) for name, found in lists.items()}
+        of_text: dict[str, tuple[str, AnyDerivation]] = {}
+        for name, found in lists.items():
+            for hypothesis, one in zip(read[name], found, strict=True):
+                of_text.setdefault(hypothesis.text, (name, one))
+        first, *others = read
+        group: Iterable[list[Hypothesis]] = [read[first]]
+        if others:
+            files = {"": first, **{name: name for name in others}}
+            group = merged(group, {name: [read[name]] for name in others}, files)
+        source = SentenceLines(first, {0: (1, " ".join(words))})
+        (((hypotheses,), score_C, floats_CD),) = self.ranker.scored(group, first, source)
+        features_CD = np.column_stack([floats_CD, score_C - floats_CD @ self.weights_D[:-1]])
+        order = np.argsort(-score_C, kind="stable")[: self.search.nbest]
+        return [
+            ChosenDerivation(one.source, one.steps, features_CD[place], float(score_C[place]), name, one)
+            for place in order.tolist()
+            for name, one in [of_text[hypotheses[place].text]]
+        ]
+
+    def _read(self, name: str, found: Sequence[AnyDerivation]) -> list[Hypothesis]:
+        """The hypotheses of a system as they are read from its n-best list, with the values rounded there."""
+        rows = [self.systems[name].nbest_line(0, one) for one in found]
+        return [*NbestFile(name, "bars", rows=rows).hypotheses()]
+
+    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
+        system, own = _own(derivation)
+        lines = [f"by {system}:", self.systems[system].explain(source, own), "chosen by:"]
+        return explained(lines, self.feature_names, self.weights_D, derivation)
+
+    def word_links(self, derivation: Derivation[Any]) -> list[Span] | None:
+        system, own = _own(derivation)
+        return self.systems[system].word_links(own)
+
+    def orientations(self, derivation: Derivation[Any]) -> list[int]:
+        system, own = _own(derivation)
+        return self.systems[system].orientations(own)
+
+
+def _own(derivation: Derivation[Any]) -> tuple[str, Derivation[Any]]:
+    assert isinstance(derivation, ChosenDerivation)
+    assert derivation.own is not None
+    return derivation.system, derivation.own
+
+
+class Combination(Kind):
+    """Chooses among the translations of several systems."""
+
+    name = "combination"
+    impossible = (
+        "a combination of systems has no weights to tune",
+        "train one of its systems, or model=combination anew",
+    )
+
+    def open(
+        self,
+        run: Path,
+        config: TrainConfig,
+        weights: WeightsFile,  # noqa: ARG002
+        work: WorkDirectory | None,
+    ) -> AnySystem:
+        size, path = config.model.size, str(needed(work, config.model).path)
+        folders = translating_runs(config.model.systems, run)
+        return CombinedSystem({name: listing(folder, size, path) for name, folder in folders.items()}, Ranker.open(run))
+
+
+def listing(run: Path, size: int, work: str) -> AnySystem:
+    """The system of a run that lists up to `size` distinct translations of a sentence.
+
+    Raises:
+        InputError: the run is not finished, or was trained on another work directory.
+    """
+    system, _ = open_system(run, config_of_run(run), work)
+    return system.with_search(nbest=size, distinct=True)
