@@ -318,7 +318,8 @@ class CombinationModelConfig(RerankModelConfig):
     kind: str = key("combination", "combination")
     systems: list[str] = key(
         "NAME=RUN each, or NAME=KEYS: the keys of a training to do first, separated by blanks; in them @NAME is the "
-        "run of an earlier entry"
+        "run of an earlier entry",
+        [],
     )
     size: int = key("the most translations of a sentence by each system", 100, COUNT)
 

@@ -20,7 +20,7 @@ from xlate.arrays.stored import HEADER
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.jobs.translate import Translator
 from xlate.models.pack_format import (
     ENDING,
@@ -131,6 +131,9 @@ class Parts:
         if folder in self.names:
             return self.names[folder]
         stored, config = config_of_run(run), located_config(run, work=work)
+        outside = [given for given in getattr(config.model, "systems", ()) if given.count("=") == 1]
+        remedy = "let the combination train this system itself: NAME=KEYS"
+        refuse_if(outside, "a combination with a run from elsewhere cannot be packed", outside, "none", remedy, run)
         self.names[folder] = name
         places = self.places.setdefault(folder, {WORDS: {}})
         if config.work:

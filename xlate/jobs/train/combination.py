@@ -105,5 +105,5 @@ def parts_of(config: TrainConfig, run: Path) -> Iterator[tuple[TrainConfig, Path
     shared = [f"work={config.work}", f"seed={config.seed}", f"device={config.device}"]
     for name, keys in named_files(config.model.systems, "model.systems").items():
         if "=" in keys:
-            given = shlex.split(keys.replace("=@", f"={run / SYSTEMS}/"))
+            given = shlex.split(keys.replace("=@", f"={(run / SYSTEMS).absolute()}/"))
             yield load(TrainConfig, "train", [*shared, *given]), folders[name]
