@@ -62,7 +62,6 @@ def test_paths_that_sweeps_make_are_completed(line: str, found: str) -> None:
         ("train decoder=sw", ["decoder=swap", "decoder=swap_or"]),
         ("train exper", ["experiment="]),
         ("train experiment=auli2014/table4-row", [f"experiment=auli2014/table4-row{row}" for row in range(1, 5)]),
-        ("train hydra/launcher=", ["hydra/launcher=box", "hydra/launcher=slurm"]),
         ("train meas", ["measure_test=", "measures="]),
         ("train loss.f", ["loss.floats."]),
         ("train loss/t", ["loss/tune="]),

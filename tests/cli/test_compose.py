@@ -1,27 +1,20 @@
-"""Jobs of sweeps: what a launcher takes to other processes, and the summary at the end."""
+"""Jobs of sweeps: how much is said, and the summary at the end."""
 
 from __future__ import annotations
 
 import logging
-import pickle
 from pathlib import Path
 
 import pytest
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words
-from xlate.cli.compose import Job, run_with_hydra
+from xlate.cli.compose import run_with_hydra
 from xlate.cli.streams import begin_talk
 from xlate.cli.sweeps import TABLE, best_first, summary_of, write_table
-from xlate.cli.train import run
-from xlate.config.schema import TrainConfig, TranslateConfig
+from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
 from xlate.report.runs import Run
-
-
-def test_a_job_can_be_taken_elsewhere() -> None:
-    job = Job(run, TrainConfig, frozenset(["--quiet"]))
-    assert pickle.loads(pickle.dumps(job)) == job
 
 
 @pytest.mark.parametrize(("flags", "level"), [(["--quiet"], "WARNING"), ([], "INFO"), (["--verbose"], "DEBUG")])
@@ -29,7 +22,7 @@ def test_how_much_is_said(flags: list[str], level: str, capsys: pytest.CaptureFi
     root, ours = logging.getLogger(), logging.getLogger("xlate")
     before = root.level, ours.level, list(root.handlers)
     try:
-        begin_talk(flags, "seed=1")
+        begin_talk(flags)
         log = logging.getLogger("xlate.somewhere")
         for each in ("DEBUG", "INFO", "WARNING"):
             log.log(getattr(logging, each), "said as %s", each)
@@ -43,7 +36,6 @@ def test_how_much_is_said(flags: list[str], level: str, capsys: pytest.CaptureFi
         root.handlers[:] = before[2]
     assert said[0].endswith(f"said as {level}")
     assert said[-1].endswith("said as WARNING")
-    assert all(line.startswith("[seed=1] ") for line in said)
     assert all(("xlate.somewhere" in line) == (level == "DEBUG") for line in said)
 
 

@@ -69,7 +69,7 @@ FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "d
         (["train", "work=nowhere/at/all"], ["nowhere/at/all", "xlate prepare"]),
         (["translate"], ["run is not set"]),
         (["train", "--multirn"], ["--multirn", "did you mean --multirun?"]),
-        (["train", "hydra/launcher=box", "work=w"], ["a launcher without a sweep"]),
+        (["train", "-m", "hydra/launcher=joblib", "work=w"], ["sweeps use no launchers of Hydra", "cluster=box"]),
         (["train", "--resolve", "work=w"], ["an option that needs another"]),
         (["train", "--config-dir=nowhere", "work=w"], ["no such configuration folder"]),
         (["train", "base=runs/w-seed=1,loss=mira"], ["runs/w-seed=1,loss=mira", "nothing with that name exists"]),

@@ -5,19 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli import sweeps
 from xlate.cli.arguments import read_words
 from xlate.cli.main import main
-from xlate.cli.sweeps import ONE_AFTER_THE_OTHER
 from xlate.cli.train import expand, in_sweep
 from xlate.cli.train import run as train_without_hydra
 from xlate.config.choices import folder_name
@@ -181,25 +176,6 @@ def test_experiments_that_lie_elsewhere_are_left_to_hydra(
     assert "table: Table VII" in seen
 
 
-@pytest.fixture
-def launchers(tmp_path: Path) -> Path:
-    """A folder of configurations that has what the extra `sweep` would bring."""
-    folder = tmp_path / "conf" / "hydra" / "launcher"
-    folder.mkdir(parents=True)
-    # It has a time limit of its own, which conf/ must not leave there.
-    held = f"_target_: {ONE_AFTER_THE_OTHER}\ntimeout_min: 60\n"
-    (folder / "submitit_slurm.yaml").write_text(held, encoding="utf-8")
-    return tmp_path / "conf"
-
-
-def test_settings_of_jobs_on_slurm(launchers: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["hydra/launcher=slurm", "hydra.launcher.timeout_min=90", "hydra.launcher.mem_gb=32"]
-    assert main(["train", *given, f"--config-dir={launchers}", "--cfg", "hydra"]) == 0
-    launcher = yaml.safe_load(capsys.readouterr().out)["hydra"]["launcher"]
-    assert (launcher["timeout_min"], launcher["mem_gb"], launcher["cpus_per_task"]) == (90, 32, 2)
-    assert launcher["submitit_folder"].endswith(".submitit/%j")
-
-
 def test_a_job_that_meets_another_run_says_how_to_name_the_folder_of_a_sweep(
     work: Path,  # noqa: F811
     tmp_path: Path,
@@ -358,64 +334,23 @@ def test_tasks_train_the_runs_of_a_sweep(
     assert "2 runs, best first" in seen.err
 
 
-# A launcher like that of joblib, whose jobs last.
-LAUNCHER = """
-import time
-from dataclasses import dataclass
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
-from joblib import Parallel, delayed
-from omegaconf import OmegaConf
-from xlate.cli.compose import Job
-
-@dataclass
-class Settings:
-    seed: int = 1
-
-def lasts(config):
-    print("begun", flush=True)
-    time.sleep(90)
-
-def job():
-    launcher = {"mode": RunMode.MULTIRUN, "launcher": {"_target_": "joblib"}, "job": {"override_dirname": "seed=1"}}
-    HydraConfig.instance().cfg = OmegaConf.create({"hydra": launcher})
-    Job(lasts, Settings, frozenset()).run(OmegaConf.create({"seed": 1}))
-
-Parallel(n_jobs=2)(delayed(job)() for _ in range(2))
-"""
-
-
 def test_a_refused_sweep_shows_no_runs_of_an_earlier_one(
     work: Path,  # noqa: F811
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    launchers = tmp_path / "conf" / "hydra" / "launcher"
-    launchers.mkdir(parents=True)
-    (launchers / "submitit_slurm.yaml").write_text(f"_target_: {ONE_AFTER_THE_OTHER}\n", encoding="utf-8")
-    few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}", f"--config-dir={tmp_path / 'conf'}"]
+    few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}"]
     words = ["train", "-m", *few, f"hydra.sweep.dir={tmp_path / 'sweep'}"]
     assert main([*words, "base=null"]) == 0
     assert "1 run" in capsys.readouterr().err
     for more, said in (
         (["decoder.beam=5,abc"], "decoder.beam"),
-        (["seed=1,2", "hydra/launcher=slurm"], "hydra.launcher.timeout_min is not set"),
         (["seed=1,-2"], "seed is out of range"),
     ):
         assert main([*words, *more]) == 2
         seen = capsys.readouterr().err
         assert said in seen
         assert not any(shown in seen for shown in ("best first", "1 run", "xlate report"))
-
-
-def test_the_jobs_of_a_sweep_that_is_killed_end_too() -> None:
-    program = [sys.executable, "-c", LAUNCHER]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert [process.stdout.readline() for _ in range(2)] == [b"begun\n"] * 2
-        process.send_signal(signal.SIGKILL)
-        # Standard error ends with the last process that could write to it.
-        process.communicate(timeout=60)
 
 
 @pytest.mark.parametrize(("given", "made"), [([], True), (["base=runs/x"], False), (["work=work/mine"], False)])

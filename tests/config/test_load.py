@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from hydra.core.config_store import ConfigStore
 
-from xlate.cli.sweeps import ONE_AFTER_THE_OTHER
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
@@ -28,24 +24,8 @@ def test_several_values_without_a_sweep_name_the_option_of_sweeps() -> None:
     )
 
 
-@pytest.fixture
-def launcher() -> Iterator[None]:
-    """What the extra `sweep` would tell Hydra of."""
-    node = {"_target_": ONE_AFTER_THE_OTHER, "n_jobs": 1, "pre_dispatch": "all"}
-    repo = ConfigStore.instance().repo
-    before = dict(repo["hydra"]["launcher"])
-    ConfigStore.instance().store(group="hydra/launcher", name="joblib", node=node)
-    yield
-    repo["hydra"]["launcher"] = before
-
-
-def test_a_misspelt_key_of_the_launcher_names_one_of_its_keys(launcher: None) -> None:
-    assert remedy_of("hydra/launcher=box", "hydra.launcher.n_jbs=4") == "did you mean hydra.launcher.n_jobs?"
+def test_a_misspelt_key_of_hydra_names_one_of_its_keys() -> None:
     assert remedy_of("hydra.swep.dir=x") == "did you mean hydra.run.dir or hydra.sweep.dir?"
-
-
-def test_a_key_of_a_launcher_that_is_not_chosen_says_so() -> None:
-    assert remedy_of("hydra.launcher.n_jobs=4").startswith("add hydra/launcher=box ")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 from xlate.cli.arguments import HYDRA, NAMED_FILES, OURS, is_bare, read_words
 from xlate.cli.commands import COMMANDS as BODIES
-from xlate.config.choices import conf_folder, keys_within, rows_of_tables
+from xlate.config.choices import keys_within, rows_of_tables
 from xlate.config.page import choices_of, groups_of, plainly
 from xlate.config.schema import COMMANDS
 from xlate.errors import InputError, check_choice
@@ -163,10 +163,9 @@ NAMED = {
 }
 
 
-# Keys of a training that are not our groups: tables and their rows, and launchers of sweeps.
+# Keys of a training that are not our groups: tables and their rows.
 CHOSEN: dict[str, Callable[[], list[str]]] = {
     "experiment": lambda: [name for table, rows in rows_of_tables().items() for name in (table, *rows)],
-    "hydra/launcher": lambda: sorted(path.stem for path in (conf_folder() / "hydra" / "launcher").glob("*.yaml")),
 }
 
 

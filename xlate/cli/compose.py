@@ -21,14 +21,12 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words
-from xlate.cli.streams import begin_talk
-from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, add_job, forget_sweeps, say_sweeps, train_rows
+from xlate.cli.sweeps import add_job, forget_sweeps, say_sweeps, train_rows
 from xlate.config.choices import conf_folder, folder_name, registered
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.schema import COMMANDS
 from xlate.config.typed import in_our_words, typed
 from xlate.errors import InputError
-from xlate.machine import end_with
 from xlate.report.run_directory import flat
 from xlate.settings import plain
 
@@ -38,32 +36,20 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Job:
-    """What runs for each configuration, here or in a launcher's process, to which it is passed unchanged.
+    """What runs for each configuration.
 
     Attributes:
         body: the command.
         schema: of its configuration.
-        flags: of the command line, which set what it logs.
         spare: keys that are left out if the choices have no such key.
     """
 
     body: Callable[[Any], None]
     schema: type[Any]
-    flags: frozenset[str]
     spare: frozenset[str] = frozenset()
 
     def run(self, config: DictConfig) -> None:
         """Checks the configuration and runs the command."""
-        running = HydraConfig.get()
-        if running.mode is RunMode.MULTIRUN:
-            import multiprocessing
-
-            beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
-            begin_talk(self.flags, running.job.override_dirname if beside else None)
-            launcher = multiprocessing.parent_process() if beside else None
-            # A Slurm job has no such parent.
-            if launcher is not None and launcher.pid is not None:
-                end_with(launcher.pid)
         made = typed(config, self.schema, spare=self.spare)
         if left_out := self.spare - flat(plain(made)).keys():
             log.info("this job does not use: %s", ", ".join(sorted(left_out)))
@@ -100,7 +86,7 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> i
             known.cfg = before
         return 0
     with _our_words(command, words):
-        failures = _run_jobs(command, Job(body, COMMANDS[command], words.flags, words.spare), words)
+        failures = _run_jobs(command, Job(body, COMMANDS[command], words.spare), words)
     if failures:
         raise failures[0]
     return 0
@@ -114,20 +100,6 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
         raise words_of_hydra(error, command, words.overrides) from error
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
-    except RuntimeError as error:
-        if not _is_slurm_missing(error):
-            raise
-        raise InputError(
-            "no Slurm on this machine",
-            "no command srun",
-            "a machine that can submit Slurm jobs",
-            "log in to one, or use hydra/launcher=box to run the jobs here",
-        ) from error
-
-
-def _is_slurm_missing(error: Exception) -> bool:
-    # submitit has no separate class for this error.
-    return isinstance(error, RuntimeError) and '"srun"' in str(error)
 
 
 def _without_hydra(whole: DictConfig) -> DictConfig:
@@ -156,10 +128,9 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
             train_rows()
-        except Exception as error:
-            # Hydra, or a launcher, refused the command line before a job began.
-            if isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error):
-                forget_sweeps()
+        except (HydraException, OmegaConfBaseException):
+            # The command line was refused before a job began.
+            forget_sweeps()
             raise
         finally:
             say_sweeps()

@@ -175,23 +175,18 @@ PLAIN = "%(message)s"
 DETAILED = "%(asctime)s %(name)s: %(message)s"
 
 
-def begin_talk(flags: Collection[str], job: str | None = None) -> None:
+def begin_talk(flags: Collection[str]) -> None:
     """Sets up what this process writes to standard error, according to the flags of a command line.
 
     `--quiet`: only warnings and errors, no progress. `--verbose`: also times and the names of loggers. Of ranks that
     torchrun started, only the first prints anything but errors.
-
-    Args:
-        flags: by their long names.
-        job: the job's name if several log at the same time: it begins each line, and no progress bars are drawn.
     """
     rank = launched_rank()
     quiet, detailed = rank > 0 or "--quiet" in flags, "--verbose" in flags
     if rank:
         drop(sys.stdout)
-    form = DETAILED if detailed else PLAIN
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(form if job is None else f"[{job.replace('%', '%%')}] {form}"))
+    handler.setFormatter(logging.Formatter(DETAILED if detailed else PLAIN))
     root = logging.getLogger()
     for old in [one for one in root.handlers if type(one) is logging.StreamHandler]:
         root.removeHandler(old)
@@ -201,4 +196,4 @@ def begin_talk(flags: Collection[str], job: str | None = None) -> None:
     # Only xlate's details: other libraries write too many.
     logging.getLogger("xlate").setLevel(logging.DEBUG if detailed and not quiet else level)
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
-    set_style(Style.SILENT if quiet else Style.LINES if job is not None else Style.FITTING)
+    set_style(Style.SILENT if quiet else Style.FITTING)

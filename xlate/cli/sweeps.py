@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
-from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import key_of
@@ -38,10 +37,6 @@ TABLE, ROWS = "sweep.tsv", ".rows"
 BLEU = ("dev_bleu", "heldout_ranked_BLEU", "training_ranked_BLEU")
 TITLES = ("dev BLEU", "held-out BLEU", "training BLEU")
 log = logging.getLogger(__name__)
-
-
-# The launcher that runs the jobs of a sweep one after the other, in this process.
-ONE_AFTER_THE_OTHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
 
 class _Row(NamedTuple):
@@ -66,7 +61,6 @@ class _Sweep:
 
     Attributes:
         folder: where it is.
-        elsewhere: its jobs run in other processes, which do not report to this one.
         jobs: the names of their folders.
         begun: the number of jobs that began here.
         refused: the number of those that were refused.
@@ -74,7 +68,6 @@ class _Sweep:
     """
 
     folder: Path
-    elsewhere: bool
     begun: int = 0
     refused: int = 0
     jobs: set[str] = field(default_factory=set)
@@ -90,8 +83,7 @@ class SweepSummary(Callback):
 
     def on_multirun_start(self, config: Any, **_: Any) -> None:
         """Remembers the folder of the sweep."""
-        beside = OmegaConf.select(config, "hydra.launcher._target_") != ONE_AFTER_THE_OTHER
-        _begun.append(_Sweep(Path(config.run or config.hydra.sweep.dir), beside))
+        _begun.append(_Sweep(Path(config.run or config.hydra.sweep.dir)))
 
     def on_job_start(self, *_: Any, **__: Any) -> None:
         """Counts a job."""
@@ -170,14 +162,14 @@ def say_sweeps() -> None:
     """
     while _begun:
         sweep = _begun.pop()
-        if not sweep.begun and not sweep.elsewhere and sys.exc_info()[0] is None:
+        if not sweep.begun and sys.exc_info()[0] is None:
             raise InputError(
                 "a sweep without jobs",
                 "no value to sweep over",
                 "one or more",
                 "list the values, a,b,c: glob(…) does not find experiments in folders",
             )
-        if sweep.begun > sweep.refused or sweep.elsewhere:
+        if sweep.begun > sweep.refused:
             _say_sweep(sweep.folder, sweep.jobs)
 
 

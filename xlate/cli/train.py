@@ -45,12 +45,10 @@ def run(config: TrainConfig) -> None:
     running = HydraConfig.get() if HydraConfig.initialized() else None
     given = [] if running is None else list(running.overrides.task)
     if running is not None and _is_swept(running) and uses_cluster(config.cluster):
-        from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, add_row
+        from xlate.cli.sweeps import add_row
 
-        # A run in the process of a launcher has its own tasks.
-        if running.launcher._target_ == ONE_AFTER_THE_OTHER:
-            trained(config, given, running, train=add_row)
-            return
+        trained(config, given, running, train=add_row)
+        return
     print(trained(config, given, running))
 
 
@@ -167,7 +165,7 @@ def expand(words: Words) -> Words:
     of jobs are named after the swept values and the experiment.
 
     Raises:
-        InputError: there is no such experiment, or a table or a launcher is given without `-m`.
+        InputError: there is no such experiment, a table is given without `-m`, or a launcher of Hydra is chosen.
     """
     for override in words.overrides:
         value = override.partition("=")[2]
@@ -175,15 +173,10 @@ def expand(words: Words) -> Words:
         if key_of(override) == "experiment" and not override.startswith("~") and "(" not in value:
             names = [name.strip("'\" ") for name in value.strip("[]").split(",")]
             check_experiments(names, words.multirun, words.elsewhere)
+        elif key_of(override) == "hydra/launcher":
+            expected = "cluster=box, dask or slurm, with or without -m"
+            raise InputError("sweeps use no launchers of Hydra", override, expected, "xlate train -m cluster=box …")
     if not words.multirun:
-        launcher = next((a for a in words.overrides if key_of(a) == "hydra/launcher"), None)
-        if launcher is not None and not words.showing:
-            raise InputError(
-                "a launcher without a sweep",
-                launcher,
-                "-m",
-                f"xlate train -m {launcher} …, or leave out the launcher to train here",
-            )
         return words
     given = [
         f"experiment={all_rows(a.partition('=')[2])}" if a.startswith("experiment=") else a for a in words.overrides

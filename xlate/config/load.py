@@ -24,11 +24,8 @@ from xlate.errors import InputError, nearest
 from xlate.report.run_directory import flat
 
 T = TypeVar("T")
-# Prefixes of Hydra's own keys.
-HYDRA, LAUNCHER = "hydra.", "hydra.launcher."
-# Choices of the extra `sweep`.
-PLUGINS = ("hydra/launcher/joblib", "hydra/launcher/submitit_local", "hydra/launcher/submitit_slurm")
-SWEEP = 'pip install "xlate[sweep]"'
+# The prefix of Hydra's own keys.
+HYDRA = "hydra."
 SEVERAL = "-m sweeps over several values; nested quotes make them one value, KEY=\"'VALUE'\""
 QUOTES = "values with commas or brackets need nested quotes, KEY=\"'VALUE'\""
 
@@ -117,10 +114,6 @@ def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> 
     if key is None and "ConfigKeyError" in text:
         key = re.search(r"full_key: (\S+)", text)
     if key:
-        if key.group(1).startswith(LAUNCHER) and not any(given.startswith("hydra/launcher=") for given in overrides):
-            expected = "hydra/launcher=box or hydra/launcher=slurm as well"
-            remedy = "add hydra/launcher=box to run the jobs of a sweep in parallel on this machine"
-            return InputError("no launcher that uses this key is chosen", key.group(1), expected, remedy)
         if (not_made := _choice_not_made(key.group(1), command, overrides)) is not None:
             return not_made
         others = [given for given in overrides if given.partition("=")[0].lstrip("+~") != key.group(1)]
@@ -167,9 +160,6 @@ def is_read(override: str) -> bool:
 def _no_choice(asked: str, there: list[str], command: str) -> InputError:
     """The error for a choice that a group does not have, such as loss/perceptrn."""
     group, _, wanted = asked.rpartition("/")
-    if asked in PLUGINS:
-        seen, expected = f"{group}={wanted}", "an installed launcher"
-        return InputError("an extra that is not installed", seen, expected, SWEEP)
     if group == "hydra/sweeper":
         expected = (
             "no sweeper: write values between commas; docs/decisions/0021-no-sweepers.md explains the use of Optuna"
