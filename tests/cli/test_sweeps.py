@@ -193,17 +193,6 @@ def test_a_job_that_meets_another_run_says_how_to_name_the_folder_of_a_sweep(
     assert "sweep over both values, seed=1,2, or name another folder for the sweep, hydra.sweep.dir=FOLDER" in said
 
 
-def test_slurm_that_is_not_there_is_said_in_words(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def refused(*_: object) -> None:
-        raise RuntimeError('Could not detect "srun", are you indeed on a slurm cluster?')
-
-    monkeypatch.setattr("xlate.cli.compose._run_jobs", refused)
-    assert main(["train", "-m", "seed=1,2", "work=nowhere"]) == 2
-    assert "no Slurm on this machine" in capsys.readouterr().err
-
-
 def test_a_sweep_of_no_job_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = [
         "train",
