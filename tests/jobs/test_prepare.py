@@ -107,7 +107,7 @@ import sys
 from xlate.cli.main import main
 from xlate.work import align_parts, corpus_parts, text_stages
 text_stages.PART = 5
-align_parts.PART = corpus_parts.PART = 30
+align_parts.PART = corpus_parts.PART = 10
 sys.exit(main())
 """
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, distributed
+from torch.distributed.rendezvous import rendezvous
 
 from xlate.array_types import AnyArray, Floats, Ints
 from xlate.errors import Interrupted, refuse_if
@@ -59,7 +60,12 @@ class Ranks:
                 here, gpus = int(os.environ["LOCAL_WORLD_SIZE"]), torch.cuda.device_count()
                 refuse_if(here > gpus, "more ranks than GPUs", f"{here} ranks", f"at most {gpus}", "device=cpu")
                 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-            distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+            # The store outlives the ranks: those that torchrun starts again must not read the addresses of dead ones.
+            store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+            attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
+            own = distributed.PrefixStore(attempt, store)  # type: ignore[attr-defined]
+            backend = "nccl" if device.type == "cuda" else "gloo"
+            distributed.init_process_group(backend, store=own, rank=rank, world_size=size, timeout=PATIENCE)
             atexit.register(distributed.destroy_process_group)
         return cls(distributed.get_rank(), distributed.get_world_size(), device.type)
 
