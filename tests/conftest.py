@@ -23,7 +23,7 @@ settings.load_profile("xlate")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Pages run behind the end-to-end tests: their commands do not wait for loops that a worker is just compiling."""
+    """Pages run after the end-to-end tests, so that their commands need not wait for loops being compiled."""
     items.sort(key=lambda item: item.path.relative_to(Path(__file__).parent).parts[0].replace("docs", "test~"))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.cli.main import main
 from xlate.jobs.train.rerank import RankTraining
+from xlate.models.rerank.combination import system_folders
 from xlate.scoring.weights import load_weights
 
 KEYS = " ".join(["model=phrase", *FEW, *SEARCH])
@@ -69,6 +72,7 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
     combined: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     systems = [f"{name}={combined / 'systems' / name}" for name in ("plain", "unordered")]
     given = ["train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems)]
@@ -87,13 +91,29 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
     )
     assert made.dense_D.tolist() == whole.dense_D.tolist()
     assert made.sparse_F.tolist() == whole.sparse_F.tolist()
+    assert main(["pack", f"run={tmp_path / 'run'}", f"out={tmp_path / 'pack'}"]) == 2
+    assert "a run from elsewhere cannot be packed" in capsys.readouterr().err
+
+
+def test_a_run_of_a_sweep_is_a_path(tmp_path: Path) -> None:
+    """Its folder has `=` in its name, as keys have."""
+    found = system_folders(["a=sweep/seed=1", "b=model=phrase seed=1"], tmp_path)
+    assert found == {"a": Path("sweep/seed=1"), "b": tmp_path / "systems" / "b"}
+
+
+def test_a_system_that_changed_is_refused(combined: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(combined, run)
+    shutil.copy(run / "systems" / "plain" / "weights.safetensors", run / "systems" / "unordered")
+    assert main(["translate", f"run={run}", f"input={os.devnull}"]) == 2
+    assert "systems that changed since they were combined" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("systems", "told"),
     [
         ([], "no systems to combine"),
-        (["a", "b"], "model.systems=[NAME=FILE"),
+        (["a", "b"], "model.systems needs a name of its own"),
         (["a=model=phrase los=mira", "b=runs/b"], "loss"),
     ],
 )

@@ -196,7 +196,7 @@ def test_columns_made_elsewhere(written, tmp_path):
         assert (raised.value.file, raised.value.line) == (str(tmp_path / "other"), line)
     with pytest.raises(InputError, match="already has"):
         list(NbestFile(path, added=(f"lm={comet}",)).lists())
-    with pytest.raises(InputError, match="names a feature and its file"):
+    with pytest.raises(InputError, match="needs a name of its own"):
         NbestFile(path, added=(f"a b={comet}",))
 
 

@@ -317,8 +317,8 @@ class CombinationModelConfig(RerankModelConfig):
     name: str = key("its name in tables", "combination")
     kind: str = key("combination", "combination")
     systems: list[str] = key(
-        "NAME=RUN each, or NAME=KEYS: the keys of a training to do first, separated by blanks; in them @NAME is the "
-        "run of an earlier entry",
+        "NAME=RUN each, or NAME=KEYS: the keys of a training to do first, model=… and others, separated by blanks; in "
+        "them @NAME is the run of an earlier entry",
         [],
     )
     size: int = key("the most translations of a sentence by each system", 100, COUNT)

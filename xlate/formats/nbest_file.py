@@ -344,7 +344,7 @@ def _numbers(file: str) -> array[float]:
 
 
 def named_files(pairs: Sequence[str], key: str) -> Mapping[str, str]:
-    """The files of the entries NAME=FILE of a key, by name.
+    """The files, or whatever else the entries NAME=FILE of a key name, by name.
 
     Raises:
         InputError: an entry has another form, or a name that occurs twice or cannot be one of a feature.
@@ -353,7 +353,7 @@ def named_files(pairs: Sequence[str], key: str) -> Mapping[str, str]:
     for pair in pairs:
         name, sign, file = pair.partition("=")
         if not (name and sign and file) or name in found or set(name) & set(" :|\t"):
-            raise InputError(f"each entry of {key} names a feature and its file", pair, f"{key}=[NAME=FILE,…]")
+            raise InputError(f"each entry of {key} needs a name of its own", pair, f"{key}=[NAME=…,…]")
         found[name] = file
     return found
 

@@ -35,6 +35,7 @@ from xlate.models.pack_format import (
     write_archive,
     write_pack,
 )
+from xlate.models.rerank.combination import is_training
 from xlate.models.run_files import PLACES, WORDS, WORK, located_config, named_runs, settings_with_words
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
@@ -131,8 +132,9 @@ class Parts:
         if folder in self.names:
             return self.names[folder]
         stored, config = config_of_run(run), located_config(run, work=work)
-        outside = [given for given in getattr(config.model, "systems", ()) if given.count("=") == 1]
-        remedy = "let the combination train this system itself: NAME=KEYS"
+        systems = getattr(config.model, "systems", ())
+        outside = [given for given in systems if not is_training(given.partition("=")[2])]
+        remedy = "let the combination train these systems itself: NAME=KEYS"
         refuse_if(outside, "a combination with a run from elsewhere cannot be packed", outside, "none", remedy, run)
         self.names[folder] = name
         places = self.places.setdefault(folder, {WORDS: {}})

@@ -19,7 +19,7 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import tuning_text
 from xlate.learning.run import Run
 from xlate.models.kind import made_of
-from xlate.models.rerank.combination import SYSTEMS, listing, system_folders, translating_runs
+from xlate.models.rerank.combination import SYSTEMS, is_training, listing, system_folders, translating_runs
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
 from xlate.text.lines import write_lines
@@ -49,11 +49,13 @@ class CombinationTraining(RankTraining):
 
     def made_from(self) -> Mapping[str, Any]:
         named = named_files(self.config.model.systems, "model.systems")
-        runs = {name: sums_of_run(Path(given)) for name, given in named.items() if "=" not in given}
+        runs = {name: sums_of_run(Path(given)) for name, given in named.items() if not is_training(given)}
         return {"work_identity": self.work.identity, "runs": runs}
 
-    def made_with(self) -> dict[str, Any]:
-        return made_of(self.config, self.work)
+    def made_with(self, run: Run) -> dict[str, Any]:
+        folders = translating_runs(self.config.model.systems, run.path)
+        sums = {name: sums_of_run(folder) for name, folder in folders.items()}
+        return {**made_of(self.config, self.work), SYSTEMS: sums}
 
     def learn(self, run: Run) -> dict[str, Any]:
         """Trains, lists and learns; what is complete is not made again when a stopped run resumes."""
@@ -104,6 +106,6 @@ def parts_of(config: TrainConfig, run: Path) -> Iterator[tuple[TrainConfig, Path
     folders = system_folders(config.model.systems, run)
     shared = [f"work={config.work}", f"seed={config.seed}", f"device={config.device}"]
     for name, keys in named_files(config.model.systems, "model.systems").items():
-        if "=" in keys:
+        if is_training(keys):
             given = shlex.split(keys.replace("=@", f"={(run / SYSTEMS).absolute()}/"))
             yield load(TrainConfig, "train", [*shared, *given]), folders[name]

@@ -90,7 +90,7 @@ class RankTraining(Recipe):
         files = [*given_list(config).files, *config.references, *others]
         return {"files": [file_hash(name) for name in files]}
 
-    def made_with(self) -> dict[str, Any]:
+    def made_with(self, run: Run) -> dict[str, Any]:  # noqa: ARG002
         """What the weights file says about how they were made."""
         return made_with(self.config.model)
 
@@ -102,7 +102,7 @@ class RankTraining(Recipe):
         weights = Weights(found.dense_D / given.spread_D, found.sparse_F / given.scale_F, given.dense_names)
         run.reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], 0)
         write_json(run.path / KNOWN, given.known, indent=None)
-        save_weights(run.weights, {SET: weights}, features={SET: given.features}, metadata=self.made_with())
+        save_weights(run.weights, {SET: weights}, features={SET: given.features}, metadata=self.made_with(run))
         return {
             "lists": len(given.batch),
             "heldout_lists": int(given.heldout_I.sum()),

@@ -12,8 +12,8 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.config.stored import config_of_run, sums_of_run
+from xlate.errors import InputError, refuse_if
 from xlate.formats.nbest_file import NbestFile, merged, named_files
 from xlate.formats.nbest_list import Hypothesis
 from xlate.models.derivation import Derivation, Span, explained
@@ -26,24 +26,37 @@ from xlate.search.settings import AnySearch
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.directory import WorkDirectory
 
-# The folder, within a run, of the systems that it trains itself.
+# The folder, within a run, of the systems that it trains itself; also their checksums, in the metadata of its weights.
 SYSTEMS = "systems"
 # What the sparse features of a hypothesis's words add to its score.
 WORDS = "words"
 
 
+def is_training(given: str) -> bool:
+    """Whether an entry of `model.systems` has the keys of a training; otherwise it is the path of a run."""
+    return given.startswith("model=")
+
+
 def system_folders(systems: Sequence[str], run: Path) -> dict[str, Path]:
     """The folder of each run that `model.systems` of a combination names, in this order.
 
+    Args:
+        systems: NAME=RUN or NAME=KEYS each.
+        run: the folder of the combination.
+
     Raises:
-        InputError: an entry that is not NAME=RUN or NAME=KEYS.
+        InputError: an entry has another form, or a name occurs twice.
     """
     named = named_files(systems, "model.systems").items()
-    return {name: run / SYSTEMS / name if "=" in given else Path(given) for name, given in named}
+    return {name: run / SYSTEMS / name if is_training(given) else Path(given) for name, given in named}
 
 
 def translating_runs(systems: Sequence[str], run: Path) -> dict[str, Path]:
-    """The same without runs that only serve others, such as that of a joint model."""
+    """The same without runs that only serve others, such as that of a joint model.
+
+    Raises:
+        InputError: also if a run is missing.
+    """
     folders = system_folders(systems, run)
     kinds = {name: kind_of(config_of_run(folder).model.kind) for name, folder in folders.items()}
     serving = {name for name, kind in kinds.items() if kind.ranks_lists or kind.predicts or kind.predicts_words}
@@ -171,11 +184,14 @@ class Combination(Kind):
         self,
         run: Path,
         config: TrainConfig,
-        weights: WeightsFile,  # noqa: ARG002
+        weights: WeightsFile,
         work: WorkDirectory | None,
     ) -> AnySystem:
         size, path = config.model.size, str(needed(work, config.model).path)
-        folders = translating_runs(config.model.systems, run)
+        folders, sums = translating_runs(config.model.systems, run), weights.metadata[SYSTEMS]
+        changed = [name for name, folder in folders.items() if sums_of_run(folder) != sums[name]]
+        remedy = "train the combination again, under another name"
+        refuse_if(changed, "systems that changed since they were combined", changed, "their old weights", remedy, run)
         return CombinedSystem({name: listing(folder, size, path) for name, folder in folders.items()}, Ranker.open(run))
 
 
