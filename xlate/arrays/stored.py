@@ -50,7 +50,7 @@ class ArrayStream:
             dtype: the type of the array. columns: its shape without the number of rows.
         """
         self.rows = 0
-        self._stream = stream
+        self.stream = stream
         self._dtype = np.dtype(dtype)
         self.columns = tuple(columns)
         self._digest = hashlib.sha256()
@@ -62,18 +62,18 @@ class ArrayStream:
         self.rows += len(values)
         flat = values.reshape(-1).view(np.uint8).data
         self._digest.update(flat)
-        self._stream.write(flat)
+        self.stream.write(flat)
 
     def finish(self) -> dict[str, Any]:
         """Writes the header and flushes to disk; returns the array's entry for the header of its folder: dtype, shape,
         bytes and SHA-256.
         """
         shape = [self.rows, *self.columns]
-        size = self._stream.tell()
-        self._stream.seek(0)
-        self._stream.write(npy_header(self._dtype, shape))
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        size = self.stream.tell()
+        self.stream.seek(0)
+        self.stream.write(npy_header(self._dtype, shape))
+        self.stream.flush()
+        os.fsync(self.stream.fileno())
         return {
             "dtype": np.lib.format.dtype_to_descr(self._dtype),
             "shape": shape,
@@ -120,7 +120,11 @@ def check_once(folder: Path, files: Sequence[str], seal: str, depth: str, check:
     `depth`, one of `DEPTHS`, is the depth of the check; files that passed a deeper check pass. Exceptions from `check`
     are passed on, and then nothing is recorded.
     """
-    stamp, record, known = _stamp(folder, files, seal), _record_of(folder), None
+    caches = os.environ.get("XDG_CACHE_HOME", ""), os.path.join(os.environ.get("HOME", ""), ".cache")
+    cache = next(filter(os.path.isabs, caches), None)
+    name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
+    record = None if cache is None else Path(cache, "xlate", "verified", name[:2], name)
+    stamp, known = _stamp(folder, files, seal), None
     if record is not None:
         with contextlib.suppress(OSError, ValueError):
             known = record.read_text(encoding="utf-8")
@@ -145,13 +149,6 @@ def _stamp(folder: Path, files: Sequence[str], seal: str) -> str | None:
     except OSError:
         return None
     return json.dumps(rows)
-
-
-def _record_of(folder: Path) -> Path | None:
-    caches = os.environ.get("XDG_CACHE_HOME", ""), os.path.join(os.environ.get("HOME", ""), ".cache")
-    cache = next(filter(os.path.isabs, caches), None)
-    name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
-    return None if cache is None else Path(cache, "xlate", "verified", name[:2], name)
 
 
 MAGIC = "xlate-arrays"

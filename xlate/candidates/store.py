@@ -13,11 +13,11 @@ import mmap
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from xlate.array_types import AnyArray, AnyInts, Ints
+from xlate.array_types import AnyArray, AnyInts, Bools, Ints
 from xlate.arrays.ranges import check_lengths, check_within
 from xlate.arrays.stored import (
     HEADER,
@@ -73,7 +73,6 @@ class StoreWriter:
             "sparse_size": int(sparse_size),
             "metadata": metadata or {},
         }
-        self._files: dict[str, BinaryIO] = {}
         self._arrays: dict[str, ArrayStream] = {}
         self._ends: dict[str, int] = {}
 
@@ -92,8 +91,8 @@ class StoreWriter:
                 f"part_ids_N: id {batch.part_ids_N.max()}, expected below {self._described['sparse_size']}"
             )
         present = {name: array for name in LAYOUT if (array := getattr(batch, name)) is not None}
-        if self._files and present.keys() != self._files.keys():
-            raise ValueError(f"arrays {sorted(present)}, the batches before had {sorted(self._files)}")
+        if self._arrays and present.keys() != self._arrays.keys():
+            raise ValueError(f"arrays {sorted(present)}, the batches before had {sorted(self._arrays)}")
         for name, array in present.items():
             if name in self._arrays and array.shape[1:] != self._arrays[name].columns:
                 before = self._arrays[name].columns[0]
@@ -103,7 +102,7 @@ class StoreWriter:
 
     def close(self) -> None:
         """Completes the files and gives the folder its final name, replacing an older store of that name."""
-        if not self._files:
+        if not self._arrays:
             start = np.zeros(1, np.int64)
             dense, gains = (len(self._described[kind]) for kind in ("dense_names", "gain_names"))
             rows = np.zeros((0, dense), np.float32), np.zeros((0, gains), np.float32)
@@ -112,15 +111,15 @@ class StoreWriter:
         for name, array in self._arrays.items():
             with naming_file(self.directory / f"{name}.npy"):
                 entries[name] = array.finish()
-                self._files[name].close()
+                array.stream.close()
         write_header(self.aside, KIND, entries, self._described)
         self._whole.keep()
 
     def discard(self) -> None:
         """Removes what was written so far."""
-        for stream in self._files.values():
+        for array in self._arrays.values():
             with contextlib.suppress(OSError):
-                stream.close()
+                array.stream.close()
         self._whole.discard()
 
     def __enter__(self) -> StoreWriter:
@@ -137,9 +136,8 @@ class StoreWriter:
             self.discard()
 
     def _append(self, name: str, array: AnyArray) -> None:
-        if name not in self._files:
+        if name not in self._arrays:
             stream = (self.aside / f"{name}.npy").open("w+b")
-            self._files[name] = stream
             self._arrays[name] = ArrayStream(stream, np.dtype(LAYOUT[name][0]), array.shape[1:])
             self._ends[name] = 0
             if "offsets" in name:
@@ -270,6 +268,12 @@ def epoch_order(size: int, seed: int, epoch: int, *, name: str = "", block: int 
         return random.permutation(size)
     starts = random.permutation(np.arange(0, size, block))
     return np.concatenate([start + random.permutation(min(block, size - start)) for start in starts])
+
+
+def held_out(size: int, every: int) -> Bools:
+    """Which of `size` lists or sentences are held out, (size,): every N-th; none if `every` is 0."""
+    held_I: Bools = np.arange(size) % every == every - 1 if every else np.zeros(size, np.bool_)
+    return held_I
 
 
 def spread(size: int, fraction: float) -> Ints:

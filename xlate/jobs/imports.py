@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -152,7 +152,9 @@ def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
     """The system of a moses.ini, with `filter` only the phrases that a text needs."""
     given = with_settings(PhraseSearch(), config.decoder, "decoder")
     ini = read_moses_ini(file)
-    search, text = search_of(ini, given), imported_text(config, _sources(ini))
+    search, table = search_of(ini, given), ini.find(*KINDS["TranslationModel0"])
+    lines = () if table is None else iterate_lines(ini.file(table))
+    text = imported_text(config, (line.partition("|||")[0] for line in lines))
     if "weight-file" in ini.settings:
         raise InputError(
             "sparse weights cannot be imported yet", "[weight-file]", "a system of dense features", file=file
@@ -175,13 +177,6 @@ def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
     }
     weights = {SET: Weights(weights_D, np.zeros(0), model.columns)}
     return _write_run(config, file, text, PhraseModelConfig(reordering=reordering), search, weights, save, figures)
-
-
-def _sources(ini: MosesIni) -> Iterator[str]:
-    """The source phrases of the table, if the file names one."""
-    table = ini.find(*KINDS["TranslationModel0"])
-    if table is not None:
-        yield from (line.partition("|||")[0] for line in iterate_lines(ini.file(table)))
 
 
 def search_of(ini: MosesIni, given: PhraseSearch) -> PhraseSearch:

@@ -24,7 +24,6 @@ from xlate.work import align_parts
 from xlate.work.corpus_files import check_dev_set, resolve_files, write_demo_corpus
 from xlate.work.corpus_stage import make_corpus
 from xlate.work.directory import LINKS, PLANNED, STAGES, WorkDirectory
-from xlate.work.settings import AlignConfig
 from xlate.work.stages import check_stage, cores, file_hash, identity_of, run_stage
 from xlate.work.text_stages import PARTS, count_by_tasks
 
@@ -62,11 +61,12 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
             log.info("no %s set", split)
     # Nothing is forked from here on: forked processes would wait for the aligner's threads, which they do not have.
     given = file_hash(config.align.links) if config.align.links else None
-    aligned = {**_kinds(config.align), "links": given, "seed": config.seed, "on": [corpus.identity]}
+    how = {"method": config.align.method, "symmetrization": config.align.symmetrization, "seed": config.seed}
+    aligned = {**how, "links": given, "on": [corpus.identity]}
     # So that links of smaller texts, which depend on no sample, need not be made again.
     if base is None and (sample := config.align.sample) is not None and sample < corpus.figures["pairs"]:
         aligned["sample"] = sample
-    links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder, identity_of(aligned)))
+    links = run_stage(path, "align", aligned, lambda folder: _align(config, how, work, folder, identity_of(aligned)))
     shutil.rmtree(path / align_parts.PARTS, ignore_errors=True)
     counted = dict(vars(config.phrases))
     # So that stages that were made without smoothing need not be made again.
@@ -93,10 +93,6 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     return WorkDirectory(path).check()
 
 
-def _kinds(settings: AlignConfig) -> dict[str, str]:
-    return {"method": settings.method, "symmetrization": settings.symmetrization}
-
-
 def _directory(config: PrepareConfig) -> WorkDirectory:
     path, weight, links = Path(config.work), config.mix_weight, config.align.links
     dev = config.data.dev_source or config.data.dev_pairs
@@ -118,8 +114,10 @@ def _directory(config: PrepareConfig) -> WorkDirectory:
     return MixedDirectory(path, base, None if weight is None else np.array([1 - weight, weight]))
 
 
-def _align(config: PrepareConfig, work: WorkDirectory, folder: Path, identity: str) -> dict[str, Any]:
-    settings, how = config.align, {**_kinds(config.align), "seed": config.seed}
+def _align(
+    config: PrepareConfig, how: dict[str, Any], work: WorkDirectory, folder: Path, identity: str
+) -> dict[str, Any]:
+    settings = config.align
     with Scratch(0, folder) as scratch:
         if settings.links is not None:
             lengths = (np.diff(text.offsets_S1) for text in work.encoded)

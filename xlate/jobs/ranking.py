@@ -29,6 +29,7 @@ from xlate.candidates.nbest_gains import (
     ter_statistics,
     utilities,
 )
+from xlate.candidates.store import held_out
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import NbestConfig, TrainConfig
 from xlate.config.stored import config_of_run
@@ -169,9 +170,7 @@ class RankedLists:
         objective = ranking_objective(config)
         statistics_CK = gain_statistics(arrays, references, objective, rerank.gain_column)
         settings = config.loss.lists or config.loss.tune
-        every, lists = settings.heldout_every, len(arrays.sentence_I)
-        # Every N-th list, from the N-th on.
-        heldout_I = np.arange(lists) % every == every - 1 if every else np.zeros(lists, np.bool_)
+        heldout_I = held_out(len(arrays.sentence_I), settings.heldout_every)
         lexicon = _lexicon(rerank, sources, references, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
         # The list's own sparse features, and its float features that some lines lack; both are logged.

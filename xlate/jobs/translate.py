@@ -345,9 +345,9 @@ class Translator:
         forced = (_Forcing(of_number(number)).force(pair) for number, pair in enumerate(track(pairs, "forcing")))
         yield from self._of_forced(pairs, forced)
 
-    def translate_line(self, line: str, number: int = 0) -> Translation:
+    def translate_line(self, line: str) -> Translation:
         """Translates one line."""
-        return self.translate_tokens(self.tokens(line, number), number)
+        return self.translate_tokens(self.tokens(line))
 
     def tokens(self, line: str, number: int = 0) -> list[str]:
         """The tokens of a source line, its terms marked; raises what `line_tokens` raises."""

@@ -79,34 +79,32 @@ class GlobalTraining:
             held = Standing({BEGIN: model.weights()}, {BEGIN: model.weights()})
         else:
             model.restore(held.memory)
-        while held.state.phase < self.settings.globally.rounds:
-            self._round(model, held, stop)
-            self._save(held)
-        return model.weights(), held.state.history
-
-    def _round(self, model: _Model, held: Standing, stop: Stop) -> None:
-        """Finishes a round. Its lattices are those of its first weights."""
-        number, begin, settings = held.state.phase, held.weights[BEGIN], self.settings.globally
-        examples, heldout = (
-            [] if decode is None else list(takewhile(lambda _: not stop(), decode(begin)))
-            for decode in (self.decode, self.heldout)
-        )
-        if stop():
-            raise Stopped
-        if held.state.epoch == 0:
-            _end_epoch(model, held, float("nan"), heldout)
-        for epoch in track(range(held.state.epoch, settings.epochs + 1), f"{NAME} round {number + 1}"):
-            order = epoch_order(len(examples), settings.seed, epoch, name=f"{NAME}.{number}")
-            loss = sum(model.step(examples[i]) for i in order.tolist()) / max(1, len(examples))
-            _end_epoch(model, held, loss, heldout)
-            self._report(held.state.history[-1], model.weights())
-            tell(loss=loss)
-            self._save(held)
+        settings = self.settings.globally
+        for number in range(held.state.phase, settings.rounds):
+            # The lattices of a round are those of its first weights.
+            begin = held.weights[BEGIN]
+            examples, heldout = (
+                [] if decode is None else list(takewhile(lambda _: not stop(), decode(begin)))
+                for decode in (self.decode, self.heldout)
+            )
             if stop():
                 raise Stopped
-        model.load(held.best[BEGIN])
-        held.weights = held.best = {BEGIN: model.weights()}
-        held.state, held.memory = held.state.next_phase(), model.arrays()
+            if held.state.epoch == 0:
+                _end_epoch(model, held, float("nan"), heldout)
+            for epoch in track(range(held.state.epoch, settings.epochs + 1), f"{NAME} round {number + 1}"):
+                order = epoch_order(len(examples), settings.seed, epoch, name=f"{NAME}.{number}")
+                loss = sum(model.step(examples[i]) for i in order.tolist()) / max(1, len(examples))
+                _end_epoch(model, held, loss, heldout)
+                self._report(held.state.history[-1], model.weights())
+                tell(loss=loss)
+                self._save(held)
+                if stop():
+                    raise Stopped
+            model.load(held.best[BEGIN])
+            held.weights = held.best = {BEGIN: model.weights()}
+            held.state, held.memory = held.state.next_phase(), model.arrays()
+            self._save(held)
+        return model.weights(), held.state.history
 
     def _save(self, held: Standing) -> None:
         if self.checkpoint is not None:

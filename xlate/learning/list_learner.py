@@ -148,7 +148,9 @@ class ListLearner:
             number = len(figures)
             met = float(self.ranks.mean(np.array([self.epoch(number)]), len(self.train))[0])
             if self.ranks.size > 1:
-                self._mix()
+                mixed = self.copy()
+                self.ranks.mix(mixed, len(self.train))
+                self.restore(mixed)
             loss, bleu = self.measure()
             if loss < min(one.heldout_loss for one in figures):
                 kept = self.copy()
@@ -174,11 +176,6 @@ class ListLearner:
         order_I = np.random.default_rng([self.settings.seed, number]).permutation(self.train)
         self._room.state[0] = self.settings.seed * 1_000_003 + number
         return self._pass(order_I) / len(order_I)
-
-    def _mix(self) -> None:
-        mixed = self.copy()
-        self.ranks.mix(mixed, len(self.train))
-        self.restore(mixed)
 
     def copy(self) -> dict[str, AnyArray]:
         """Copies of the weights and of the rule's memory of steps."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.store import held_out
 from xlate.errors import InputError
 from xlate.learning.online_learner import OnlineLearner
 from xlate.learning.run import STATE, Arrays, Checkpoint
@@ -109,7 +110,7 @@ class Online:
         rows, every = np.arange(len(self.learner.oracles)), self.learner.settings.heldout_every
         if not every:
             return rows, rows if self.learner.settings.select == "best" else rows[:0]
-        held_I = rows % every == every - 1
+        held_I = held_out(len(rows), every)
         if held_I.all() or not held_I.any():
             raise InputError("too few sentences", len(rows), "some to learn from and some to hold out")
         return rows[~held_I], rows[held_I]
@@ -129,7 +130,15 @@ class Online:
         if settings.shards > 1:
             self._shards(order)
         else:
-            self._sentences(order, stop)
+            starts = range(state.position, len(order), settings.batch)
+            for place in track(starts, f"iteration {state.iteration + 1}"):
+                if stop():
+                    self._save()
+                    raise Stopped
+                self._learn(order[place : place + settings.batch], state.partial, state.first)
+                state.position = place + settings.batch
+                if self.checkpoint.due and state.position < len(order):
+                    self._save()
         speed = (len(order) - begun) / max(time.perf_counter() - start, 1e-9)
         self._finish(len(order), measured)
         self._report(state.figures[-1], speed)
@@ -141,19 +150,6 @@ class Online:
         figures: Figures = {"iteration": iteration, "bleu": 0.0, "oracle_bleu": 0.0}
         figures |= {"loss": 0.0, "pairs": 0, "violated": 0, "alpha": 0.0, "active": 0, "average_bleu": None}
         return figures, np.zeros(self.learner.document.sums_K.shape)
-
-    def _sentences(self, order: Ints, stop: Callable[[], bool]) -> None:
-        """Learns from sentences in the given order, starting at the current position."""
-        state, batch = self._state, self.learner.settings.batch
-        starts = range(state.position, len(order), batch)
-        for place in track(starts, f"iteration {state.iteration + 1}"):
-            if stop():
-                self._save()
-                raise Stopped
-            self._learn(order[place : place + batch], state.partial, state.first)
-            state.position = place + batch
-            if self.checkpoint.due and state.position < len(order):
-                self._save()
 
     def _learn(self, some: Ints, figures: Figures, first_K: Floats) -> None:
         """Decodes some sentences with the current weights, and learns from one after the other."""

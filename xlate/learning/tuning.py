@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import pool
-from xlate.candidates.store import CandidateStore, StoreWriter, is_whole
+from xlate.candidates.store import CandidateStore, StoreWriter, held_out, is_whole
 from xlate.machine import Stopped
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import tell, track
@@ -76,9 +76,8 @@ class Tuning:
             if stop():
                 raise Stopped
             before = 0 if lists is None else lists.candidates
-            every = self.settings.heldout_every
-            held_I: Bools = np.arange(len(done)) % every == every - 1 if every else np.zeros(len(done), np.bool_)
-            fresh = done.select(np.flatnonzero(~held_I)) if every else done
+            held_I = held_out(len(done), self.settings.heldout_every)
+            fresh = done.select(np.flatnonzero(~held_I)) if held_I.any() else done
             lists = fresh if lists is None else pool([lists, fresh])
             # Duplicates in the first lists are dropped only when the next lists are pooled with them.
             figures = self._figures(number, done, held_I, lists.candidates, max(lists.candidates - before, 0))

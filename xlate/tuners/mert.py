@@ -47,7 +47,12 @@ def mert(
     random = np.random.default_rng(seed)
     best_score, best_D = search.climb(np.array(start.dense_D, np.float64), random)
     for _ in range(settings.restarts):
-        score, dense_D = search.climb(search.random_point(start.dense_D, random), random)
+        # Tuned weights drawn evenly from -1 to 1, or, every other time, the start's times log-normal factors.
+        if random.random() < 0.5:
+            drawn_D = random.uniform(-1.0, 1.0, len(start.dense_D))
+        else:
+            drawn_D = start.dense_D * np.exp(random.normal(size=len(start.dense_D)))
+        score, dense_D = search.climb(np.where(search.trained_D, drawn_D, start.dense_D), random)
         if score > best_score:
             best_score, best_D = score, dense_D
     size = float(np.abs(best_D[search.trained_D]).sum()) or 1.0 if not settings.weights else 1.0
@@ -119,14 +124,6 @@ class _Search:
         if values_B[b] <= here and not on_edge:
             return 0.0, here
         return _middle(edge_B, b), float(values_B[b])
-
-    def random_point(self, start_D: Floats, random: np.random.Generator) -> Floats:
-        """Tuned weights drawn evenly from -1 to 1, or, every other time, the start's times log-normal factors."""
-        if random.random() < 0.5:
-            drawn_D = random.uniform(-1.0, 1.0, len(start_D))
-        else:
-            drawn_D = start_D * np.exp(random.normal(size=len(start_D)))
-        return np.where(self.trained_D, drawn_D, start_D)
 
 
 def smoothed(scores_B: Floats, window: int) -> Floats:

@@ -12,7 +12,6 @@ from xlate.align.links import Links, joined_links
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import load_part, save_part
 from xlate.cluster import ClusterConfig, uses_cluster
-from xlate.text.vocabulary import TokenText
 from xlate.work.corpus_files import SIDES
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import cores, make_parts, run_stage
@@ -54,25 +53,17 @@ def aligned(
         make_parts(work.path, cluster, align_part, parts, "links: parts")
     for name, part in parts.items():
         align_part(str(work.path), name, part, side_by_side=cores() > 1)
-    return joined_links((_read(work.path / name) for name in parts), scratch)
+    return joined_links((Links(*load_part(work.path / name / LINKS, 3)) for name in parts), scratch)
 
 
 def align_part(path: str, name: str, made_from: Mapping[str, Any], side_by_side: bool = False) -> None:
     """Aligns a part of a training text: a task of `aligned`."""
-    work = WorkDirectory(Path(path))
+    work, rows = WorkDirectory(Path(path)), (made_from["first"], made_from["last"])
 
     def build(folder: Path) -> dict[str, Any]:
-        source, target = (_part(work, side, made_from) for side in SIDES)
+        source, target = (work.training_tokens(side).part(*rows) for side in SIDES)
         links = align_with(work.path / MODEL / "model", source, target, side_by_side=side_by_side)
         save_part(folder / LINKS, (links.source_L, links.target_L, links.offsets_S1))
         return {"links": len(links.source_L)}
 
     run_stage(work.path, name, made_from, build)
-
-
-def _part(work: WorkDirectory, side: str, made_from: Mapping[str, Any]) -> TokenText:
-    return work.training_tokens(side).part(made_from["first"], made_from["last"])
-
-
-def _read(folder: Path) -> Links:
-    return Links(*load_part(folder / LINKS, 3))

@@ -31,6 +31,7 @@ class CorpusFiles:
 
     Attributes:
         data: the configuration.
+        languages: those of `source` and `target`.
         held: the files of text by split and side.
         tagger_classes: the word classes that the source is tagged with.
         factors: by split and side, the files of each factor that has its own files, one per text.
@@ -38,17 +39,12 @@ class CorpusFiles:
     """
 
     data: DataConfig
-    source_language: str
-    target_language: str
+    languages: Mapping[str, str]
     held: Mapping[tuple[str, str], list[Path]]
     lm_text: list[Path]
     tagger_classes: Path | None = None
     factors: Mapping[tuple[str, str], Mapping[str, list[Path]]] = field(default_factory=dict)
     documents: Mapping[str, list[Path]] = field(default_factory=dict)
-
-    def language(self, side: str) -> str:
-        """The language of `source` or `target`."""
-        return self.source_language if side == "source" else self.target_language
 
     def joined_factors(self, side: str) -> FactorNames:
         """The factors that are joined to the words in a side's files."""
@@ -99,8 +95,7 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
     }
     files = CorpusFiles(
         data=data,
-        source_language=source,
-        target_language=target,
+        languages={"source": source, "target": target},
         held={key: [fill(t) for t in templates] for key, templates in texts.items()},
         lm_text=[fill(t) for t in data.lm_text],
         tagger_classes=fill(data.tagger_classes) if data.tagger_classes else None,
@@ -278,7 +273,7 @@ def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
     return {
         "files": [file_hash(path) for paths in texts for path in paths],
         "references": [len(files.held[split, "target"]) for split in SPLITS[1:]],
-        "languages": [files.source_language, files.target_language],
+        "languages": list(files.languages.values()),
         "tokenize": data.tokenize,
         "case": data.case,
         "max_words": data.max_words,
@@ -332,7 +327,7 @@ def keep_tagger(files: CorpusFiles, folder: Path) -> Tagger | None:
         return None
     if files.tagger_classes is not None:
         write_classes(folder / STORED_CLASSES, read_classes(files.tagger_classes))
-    return open_tagger(files.source_language, files.tagger_classes)
+    return open_tagger(files.languages["source"], files.tagger_classes)
 
 
 def kept_tagger(record: Mapping[str, str], language: str, folder: Path) -> Tagger:

@@ -7,7 +7,7 @@ it is cased. All numbers in it are its own: of its words, its lines and its sent
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -119,7 +119,7 @@ def parts_of(
         "of": of,
         "text": text,
         "base": str(base),
-        "sides": {side: files.language(side) for side in (SIDES[1:] if text == "lm" else SIDES)},
+        "sides": {side: files.languages[side] for side in (SIDES[1:] if text == "lm" else SIDES)},
         "untokenize": {"lm": "lm_text"}.get(text, text) in data.tokenized,
         "tokenize": data.tokenize,
         "case": data.case,
@@ -144,9 +144,11 @@ def store_texts(files: CorpusFiles, folder: Path) -> dict[str, Any]:
     lengths: dict[str, list[int]] = {side: [] for side in SIDES}
 
     def training_lines(side: str) -> Iterator[str]:
-        for number in range(len(files.held["train", side])):
+        has_factors = bool(files.factor_names(side).names)
+        for number, path in enumerate(files.held["train", side]):
             lengths[side].append(0)
-            for line in _training_lines(files, side, number):
+            joined, beside = files.joined_factors(side), files.factor_paths("train", side, number)
+            for line in read_factored(path, joined, beside).lines if has_factors else iterate_lines(path):
                 lengths[side][-1] += 1
                 yield line
 
@@ -173,13 +175,6 @@ def lines_of(work: Path, name: str, rows: range, size: int) -> list[str]:
     texts = ((work / LINES / f"{name}.{first}").read_bytes().decode() for first in firsts)
     lines = chain.from_iterable(text.split("\n")[:-1] for text in texts)
     return list(islice(lines, rows.start - firsts.start, rows.stop - firsts.start))
-
-
-def _training_lines(files: CorpusFiles, side: str, number: int) -> Iterable[str]:
-    path = files.held["train", side][number]
-    if files.factor_names(side).names:
-        return read_factored(path, files.joined_factors(side), files.factor_paths("train", side, number)).lines
-    return iterate_lines(path)
 
 
 def tokenise_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:

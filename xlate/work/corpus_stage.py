@@ -19,7 +19,7 @@ from xlate.array_types import Ints, Ints32
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import save_arrays
 from xlate.cluster import ClusterConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.progress import track
 from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents, joined_documents, read_documents
@@ -97,7 +97,7 @@ def _read_side(split: str, side: str, number: int, files: CorpusFiles) -> Factor
 
 def _plain(lines: list[str], split: str, side: str, files: CorpusFiles) -> list[str]:
     """The lines of a split as they are before they are tokenised."""
-    return untokenized_lines(lines, files.language(side)) if split in files.data.tokenized else lines
+    return untokenized_lines(lines, files.languages[side]) if split in files.data.tokenized else lines
 
 
 def _documents_of(split: str, lengths: list[int], files: CorpusFiles) -> Documents | None:
@@ -106,25 +106,6 @@ def _documents_of(split: str, lengths: list[int], files: CorpusFiles) -> Documen
         return None
     paths = zip(files.documents[split], lengths, strict=True)
     return joined_documents([read_documents(path, length, files.data.document_pattern) for path, length in paths])
-
-
-def _read_split(split: str, files: CorpusFiles) -> AnnotatedText:
-    source = _read_side(split, "source", 0, files)
-    references = []
-    for number, path in enumerate(files.held[split, "target"]):
-        references.append(_read_side(split, "target", number, files))
-        check_reference(path, len(references[-1]), len(source))
-    return AnnotatedText(source, references, _documents_of(split, [len(source)], files))
-
-
-def _annotations(files: CorpusFiles, lengths: list[int]) -> AnnotatedText:
-    """The factors and documents of the training text, without its lines; `lengths` of its files."""
-    sides = []
-    for side in SIDES:
-        numbers = range(len(lengths) if files.factor_names(side).names else 0)
-        factors = joined_lines([_read_side("train", side, number, files) for number in numbers]).factors
-        sides.append(FactoredLines([], factors))
-    return AnnotatedText(sides[0], sides[1:], _documents_of("train", lengths, files))
 
 
 log = logging.getLogger(__name__)
@@ -147,7 +128,13 @@ def make_corpus(
     """
     check_settings(files)
     if base is not None:
-        _check_alike(files, base)
+        here = _preprocessing(files)
+        refuse_if(
+            here != base.preprocessing or here.keys() > PREPROCESSING.keys() or files.documents,
+            "texts that cannot be mixed",
+            f"{here}{', documents' * bool(files.documents)}, and {base.path} with {base.preprocessing}",
+            "the same languages, tokenisation and case, without factors, a tagger or documents",
+        )
     read = {**corpus_identity(files), **({"mix": base.identities("corpus", "align")} if base else {})}
     corpus = _Corpus(work, files, read, cluster or ClusterConfig(), base)
     made = run_stage(work, "corpus", read, corpus.build)
@@ -172,7 +159,13 @@ class _Corpus:
         lines = run_stage(self.work, LINES, self.read, partial(store_texts, files)).figures
         total = sum(lines["train"])
         kept = total - min(files.data.dev_pairs or 0, total)
-        text = _annotations(files, lines["train"])
+        # The factors and documents of the training text, without its lines.
+        sides = []
+        for side in SIDES:
+            numbers = range(len(lines["train"]) if files.factor_names(side).names else 0)
+            factors = joined_lines([_read_side("train", side, number, files) for number in numbers]).factors
+            sides.append(FactoredLines([], factors))
+        text = AnnotatedText(sides[0], sides[1:], _documents_of("train", lines["train"], files))
         used = len(range(kept)[: files.data.max_sentences])
         figures = self._write_train(folder, text, tagger, {"train": used, "lm": lines["lm"]}, lines["size"])
         dev = None
@@ -181,11 +174,16 @@ class _Corpus:
             cut = (lines_of(self.work, f"train.{side}", rows, lines["size"]) for side in SIDES)
             source, target = (_plain(text, "train", side, files) for side, text in zip(SIDES, cut, strict=True))
             dev = text.rows(rows, source, target)
-        preprocessor = Preprocessor(files.language("source"), tokenize=files.data.tokenize)
+        preprocessor = Preprocessor(files.languages["source"], tokenize=files.data.tokenize)
         for split, part in _splits(files, dev).items():
             if tagger is not None:
                 part = with_tags(part, tagger, [*map(preprocessor.tokens, part.source.lines)])
-            figures[split] = _write_split(split, part, folder, files)
+            # A source as it will be translated, with the factors it came with; references without factors.
+            write_lines(folder / f"{split}.source.gz", part.source.factored(files.factor_names("source")))
+            for number, reference in enumerate(part.targets):
+                write_lines(folder / f"{split}.reference.{number}.gz", reference.lines)
+            _save_annotations(folder, split, part)
+            figures[split] = len(part.source)
         write_json(folder / "preprocessing.json", _preprocessing(files))
         save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in SIDES])
         return figures
@@ -212,8 +210,13 @@ class _Corpus:
         if files.lm_text:
             for part in more:
                 self._check_words(part, "target", part.side("cased", "target"))
-            self._join_lines(folder / "lm.target.gz", "target", more)
-        figures["copies"] = self._write_copies(folder, parts)
+            join_files(folder / "lm.target.gz", (part.file("cased", "target.lines") for part in more))
+        digests = ([part.side("tokens", side).digest_S for side in SIDES] for part in parts)
+        with Scratch(0, folder) as scratch:
+            group_S = copy_groups(*scratch.stored(map(tuple, digests)))
+        save_copies(folder / "copies", group_S)
+        # The pairs that are copies of earlier ones.
+        figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
         if not text.is_plain:
             rows = [part.lines.start + part.side("tokens", "source").line_S for part in new]
             text = text.rows(np.concatenate(rows).tolist())
@@ -256,9 +259,15 @@ class _Corpus:
 
     def _write_side(self, folder: Path, side: str, parts: Sequence[Part]) -> dict[str, int]:
         """Writes a side of the training text and its vocabulary; returns the figures of the side."""
-        vocabulary = Vocabulary.counted(self._counts(side, parts))
+        counts: Counter[str] = Counter()
+        for part in track(parts, f"counting {side} words"):
+            held = part.side("cased", side)
+            if part.made_from["text"] != "base":
+                self._check_words(part, side, held)
+            counts.update(dict(zip(held.tokens.words, held.count_V.tolist(), strict=True)))
+        vocabulary = Vocabulary.counted(counts)
         vocabulary.save(folder / f"vocabulary.{side}")
-        self._join_lines(folder / f"train.{side}.gz", side, parts)
+        join_files(folder / f"train.{side}.gz", (part.file("cased", f"{side}.lines") for part in parts))
 
         def columns() -> Iterator[tuple[Ints32, Ints]]:
             end = np.zeros(1, np.int64)
@@ -273,15 +282,6 @@ class _Corpus:
             save_text(folder / f"train.{side}", text)
             return {f"{side}_words": len(text.ids_T), f"{side}_types": len(vocabulary)}
 
-    def _counts(self, side: str, parts: Sequence[Part]) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        for part in track(parts, f"counting {side} words"):
-            held = part.side("cased", side)
-            if part.made_from["text"] != "base":
-                self._check_words(part, side, held)
-            counts.update(dict(zip(held.tokens.words, held.count_V.tolist(), strict=True)))
-        return counts
-
     def _check_words(self, part: Part, side: str, held: PartSide) -> None:
         """Checks that a part has no reserved words."""
         if RESERVED.keys().isdisjoint(held.tokens.words):
@@ -290,21 +290,17 @@ class _Corpus:
         lines = part.lines.start + part.side("tokens", side).line_S
         check_reserved(held.tokens, self.files.held["train", side] if train else self.files.lm_text, lines.tolist())
 
-    def _join_lines(self, path: Path, side: str, parts: Sequence[Part]) -> None:
-        join_files(path, (part.file("cased", f"{side}.lines") for part in parts))
-
-    def _write_copies(self, folder: Path, parts: Sequence[Part]) -> int:
-        """Writes the groups of copies; returns how many pairs are copies of earlier ones."""
-        tokens = ([part.side("tokens", side).digest_S for side in SIDES] for part in parts)
-        with Scratch(0, folder) as scratch:
-            group_S = copy_groups(*scratch.stored(map(tuple, tokens)))
-        save_copies(folder / "copies", group_S)
-        return len(group_S) - int((group_S == np.arange(len(group_S))).sum())
-
 
 def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, AnnotatedText]:
     """The dev and test sets that exist; `dev` is one cut off the training text."""
-    splits = {split: _read_split(split, files) for split in ("dev", "test") if files.held[split, "source"]}
+    splits: dict[str, AnnotatedText] = {}
+    for split in ("dev", "test"):
+        if files.held[split, "source"]:
+            source, references = _read_side(split, "source", 0, files), []
+            for number, path in enumerate(files.held[split, "target"]):
+                references.append(_read_side(split, "target", number, files))
+                check_reference(path, len(references[-1]), len(source))
+            splits[split] = AnnotatedText(source, references, _documents_of(split, [len(source)], files))
     if dev is not None:
         splits["dev"] = dev
     if "dev" in splits and not splits["dev"].source.lines:
@@ -322,8 +318,7 @@ def _preprocessing(files: CorpusFiles) -> dict[str, Any]:
     """The settings for reading lines of either side."""
     data = files.data
     settings: dict[str, Any] = {
-        "source_language": files.source_language,
-        "target_language": files.target_language,
+        **{f"{side}_language": language for side, language in files.languages.items()},
         "tokenize": data.tokenize,
         "case": data.case,
     }
@@ -333,26 +328,6 @@ def _preprocessing(files: CorpusFiles) -> dict[str, Any]:
     if record := tagger_record(files):
         settings["tagger"] = record
     return settings
-
-
-def _check_alike(files: CorpusFiles, base: WorkDirectory) -> None:
-    """Checks that a text can be added to that of another work directory."""
-    here = _preprocessing(files)
-    if here != base.preprocessing or here.keys() > PREPROCESSING.keys() or files.documents:
-        raise InputError(
-            "texts that cannot be mixed",
-            f"{here}{', documents' * bool(files.documents)}, and {base.path} with {base.preprocessing}",
-            "the same languages, tokenisation and case, without factors, a tagger or documents",
-        )
-
-
-def _write_split(split: str, text: AnnotatedText, folder: Path, files: CorpusFiles) -> int:
-    """Writes a source as it will be translated, with the factors it came with, and its references without factors."""
-    write_lines(folder / f"{split}.source.gz", text.source.factored(files.factor_names("source")))
-    for number, reference in enumerate(text.targets):
-        write_lines(folder / f"{split}.reference.{number}.gz", reference.lines)
-    _save_annotations(folder, split, text)
-    return len(text.source)
 
 
 def _save_annotations(folder: Path, split: str, text: AnnotatedText) -> None:

@@ -47,9 +47,6 @@ TEXT = "numbered text"
 DOCUMENTS = "documents of a text"
 COPIES = "list of copies"
 LINKS = "links of a text"
-TEXT_LAYOUT = {"ids_T": ("<i4", 1), "offsets_S1": ("<i8", 1)}
-DOCUMENTS_LAYOUT = {"offsets_D1": ("<i8", 1)}
-COPIES_LAYOUT = {"group_S": ("<i8", 1)}
 NAMES = "names"
 # Lines of further text that are split into words at a time.
 LINES = 1 << 16
@@ -68,7 +65,7 @@ def load_text(folder: Path, words: int) -> EncodedText:
         check_offsets(stored, "offsets_S1", len(stored["ids_T"]))
 
     # Writable like a text in memory: numba would compile another version of every loop.
-    stored = open_arrays(folder, TEXT, TEXT_LAYOUT, check, mode="c")
+    stored = open_arrays(folder, TEXT, layout_of(EncodedText)[0], check, mode="c")
     return EncodedText(stored["ids_T"], stored["offsets_S1"])
 
 
@@ -122,7 +119,7 @@ def load_documents(folder: Path) -> Documents:
         check_offsets(stored, "offsets_D1", stored.number("sentences"))
         check_rising(stored, "offsets_D1", strictly=True)
 
-    stored = open_arrays(folder, DOCUMENTS, DOCUMENTS_LAYOUT, check)
+    stored = open_arrays(folder, DOCUMENTS, {"offsets_D1": ("<i8", 1)}, check)
     names = read_lines(folder / NAMES)
     check_lengths(stored, offsets_D1=(len(names) + 1,))
     return Documents(names, np.asarray(stored["offsets_D1"]))
@@ -143,7 +140,7 @@ def load_copies(folder: Path) -> Ints:
     def check(stored: StoredArrays) -> None:
         check_within(stored, "group_S", 0, len(stored["group_S"]))
 
-    return open_arrays(folder, COPIES, COPIES_LAYOUT, check, memory_map=False)["group_S"]
+    return open_arrays(folder, COPIES, {"group_S": ("<i8", 1)}, check, memory_map=False)["group_S"]
 
 
 @dataclass(frozen=True)
@@ -583,7 +580,6 @@ class WorkDirectory:
 
 
 WORD_COUNTS, COUNTS_OF_WORDS = "word_counts", "counts of words"
-COUNTS_LAYOUT = {"count_V": ("<i8", 1)}
 
 
 def word_counts(work: WorkDirectory, side: str) -> Ints:
@@ -596,7 +592,7 @@ def word_counts(work: WorkDirectory, side: str) -> Ints:
     kept = work.path / WORD_COUNTS / side
     if not (kept / HEADER).exists():
         return np.bincount(work.training_text(side).ids_T, minlength=words)
-    stored = open_arrays(kept, COUNTS_OF_WORDS, COUNTS_LAYOUT)
+    stored = open_arrays(kept, COUNTS_OF_WORDS, {"count_V": ("<i8", 1)})
     check_lengths(stored, count_V=(words,))
     return stored["count_V"]
 

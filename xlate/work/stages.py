@@ -91,8 +91,36 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     wanted = identity_of(identity)
     if (there := _unchanged(work, name, wanted)) is not None:
         return there
-    with awaited(work / name):
-        return _unchanged(work, name, wanted) or _build_stage(work, name, identity, wanted, build)
+    final = work / name
+    with awaited(final):
+        if (there := _unchanged(work, name, wanted)) is not None:
+            return there
+        start, figures = time.perf_counter(), dict[str, Any]()
+        try:
+            with WholeFolder(final, *_asked(work, name)) as aside:
+                figures = build(aside)
+                seconds = time.perf_counter() - start
+                record = {
+                    "layout": LAYOUT,
+                    "identity": wanted,
+                    "stage": name,
+                    "arrays": sorted(str(header.parent.relative_to(aside)) for header in aside.rglob(HEADER)),
+                    "made_from": dict(identity),
+                    "figures": figures,
+                    "seconds": seconds,
+                    "peak_mb": peak_megabytes(),
+                }
+                write_json(aside / MARK, record)
+        except OSError as error:
+            # Another process may have finished the same stage just before this one was renamed.
+            made = _finished(final / MARK)
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or made is None or made["identity"] != wanted:
+                raise
+    # Stages of folds and parts come by the dozen, and the work that uses them shows its own progress.
+    level = logging.DEBUG if name.count("/") > MOST_DEPTH or "-parts/" in name else logging.INFO
+    told = ", ".join(f"{k} {_short(v)}" for k, v in figures.items())
+    log.log(level, "%-8s %.1f s  %s", IDENTITY_IN_NAME.sub("", name), seconds, told)
+    return Stage(final, wanted, figures, seconds)
 
 
 def cores() -> int:
@@ -162,39 +190,6 @@ def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:
     # Stages within others are made when first needed; their reuse is logged only with -v.
     log.log(logging.DEBUG if "/" in name else logging.INFO, "%-8s unchanged", name)
     return stage
-
-
-def _build_stage(
-    work: Path, name: str, identity: Mapping[str, Any], wanted: str, build: Callable[[Path], dict[str, Any]]
-) -> Stage:
-    final = work / name
-    start = time.perf_counter()
-    figures: dict[str, Any] = {}
-    try:
-        with WholeFolder(final, *_asked(work, name)) as aside:
-            figures = build(aside)
-            seconds = time.perf_counter() - start
-            record = {
-                "layout": LAYOUT,
-                "identity": wanted,
-                "stage": name,
-                "arrays": sorted(str(header.parent.relative_to(aside)) for header in aside.rglob(HEADER)),
-                "made_from": dict(identity),
-                "figures": figures,
-                "seconds": seconds,
-                "peak_mb": peak_megabytes(),
-            }
-            write_json(aside / MARK, record)
-    except OSError as error:
-        # Another process may have finished the same stage just before this one was renamed.
-        there = _finished(final / MARK)
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or there is None or there["identity"] != wanted:
-            raise
-    # Stages of folds and parts come by the dozen, and the work that uses them shows its own progress.
-    level = logging.DEBUG if name.count("/") > MOST_DEPTH or "-parts/" in name else logging.INFO
-    told = ", ".join(f"{k} {_short(v)}" for k, v in figures.items())
-    log.log(level, "%-8s %.1f s  %s", IDENTITY_IN_NAME.sub("", name), seconds, told)
-    return Stage(final, wanted, figures, seconds)
 
 
 def _arrays_whole(final: Path) -> bool:

@@ -19,7 +19,6 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import count_phrases
 from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
 from xlate.phrases.runs import Run, Runs
-from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import finished_stage, identity_of, make_parts, run_stage
@@ -133,7 +132,17 @@ def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> 
     settings, table = made_from["settings"], work.table
     source, target = work.encoded
     if settings["test_filter"]:
-        table, source, target = _for_test(work, table, settings["test_filter_min_words"])
+        # Keeps the blocks and sentence pairs that are relevant to the test source (A9); other pairs become empty.
+        if not work.has_split("test"):
+            raise InputError("no text to filter by", "phrases.test_filter=true", "a test source in data")
+        test = EncodedText.encode([*map(work.source_tokens, work.source_lines("test"))], work.source_vocabulary)
+        kept_S = shared_substrings_filter(source, test, min_words=settings["test_filter_min_words"])
+        table = table.select(occurring_blocks(table, test))
+        log.info("test filter: %d of %d pairs, %d blocks", kept_S.sum(), len(kept_S), len(table))
+        source, target = (
+            EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
+            for text in (source, target)
+        )
     matches = match_blocks(table, source, target)
     matches.save(folder / "matches")
     events = collect_events(matches)
@@ -145,22 +154,6 @@ def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> 
         "distinct_bigrams": len(blocks.bigram_keys_U),
         "heldout_every": settings["heldout_every"],
     }
-
-
-def _for_test(work: WorkDirectory, table: PhraseTable, min_words: int) -> tuple[PhraseTable, EncodedText, EncodedText]:
-    """Keeps the blocks and sentence pairs that are relevant to the test source (A9); other pairs become empty."""
-    if not work.has_split("test"):
-        raise InputError("no text to filter by", "phrases.test_filter=true", "a test source in data")
-    source, target = work.encoded
-    test = EncodedText.encode([*map(work.source_tokens, work.source_lines("test"))], work.source_vocabulary)
-    kept_S = shared_substrings_filter(source, test, min_words=min_words)
-    table = table.select(occurring_blocks(table, test))
-    log.info("test filter: %d of %d pairs, %d blocks", kept_S.sum(), len(kept_S), len(table))
-    source, target = (
-        EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
-        for text in (source, target)
-    )
-    return table, source, target
 
 
 BUILDERS: dict[str, Callable[[WorkDirectory, Mapping[str, Any], Path], dict[str, Any]]] = {

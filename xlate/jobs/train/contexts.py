@@ -22,22 +22,23 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import DENSE
 from xlate.candidates.lists import LENGTH, PAIR, START
+from xlate.candidates.store import held_out
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
 from xlate.features.context import check_target
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
-from xlate.jobs.train.lists import check_lists, decode_folds, gone_through, heldout_lists, list_figures, sampled
+from xlate.jobs.train.lists import check_lists, decode_folds, gone_through, list_figures, sampled
 from xlate.jobs.train.recipe import (
     EventRecipe,
     WorkRecipe,
     losses_of_events,
     measured_splits,
     one_of,
+    phase_of,
     refuse_base,
     rounded,
-    settings_of,
 )
 from xlate.kernels.learning.lists import PredictedParts, span_logs
 from xlate.kernels.learning.scores import plain_scores
@@ -147,9 +148,8 @@ def phase_settings(config: TrainConfig) -> PhaseSettings:
     """The phase settings of a configuration."""
     loss = config.loss
     negatives = (("negatives", loss.negatives),) if loss.negatives else ()
-    return settings_of(
-        PhaseSettings,
-        loss,
+    return phase_of(
+        config,
         name=KIND,
         weights=KIND,
         trained=(loss.dense_rate > 0,),
@@ -157,8 +157,6 @@ def phase_settings(config: TrainConfig) -> PhaseSettings:
         use_sparse=True,
         eta=loss.dense_rate,
         eta_sparse=loss.rate,
-        seed=config.seed,
-        loss=loss.name,
         loss_settings=(("sink", loss.sink), ("margin", loss.margin), *negatives),
         rule=UpdateRule(adaptive=loss.adagrad, l1=loss.l1, l2=loss.l2, every=not loss.adagrad, average=loss.average),
     )
@@ -235,7 +233,8 @@ class ContextListTraining(WorkRecipe):
         some = sampled(lists.shards(), len(folds.fold_I), settings, config.seed)
         every = CandidateBatch.joined(list(some))
         learner = self._learner(every, model.theta, folds.fold_I, run)
-        identities = [lists_identity(one, learner.settings, self.size) for one in (learner.lists, learner.parts.spans)]
+        size, spans = 1 << config.model.bits, learner.parts.spans
+        identities = [lists_identity(one, learner.settings, size) for one in (learner.lists, spans)]
         made_from = {"lists": identities[0], "spans": identities[1], "weight": learner.parts.weight}
         checkpoint = run.checkpoint(identity_of(made_from), refuses=False)
         figures = gone_through(learner, checkpoint, settings, run, what=KIND)
@@ -256,11 +255,6 @@ class ContextListTraining(WorkRecipe):
         checkpoint.remove()
         return {**summary, **list_figures(figures, every), **measured}
 
-    @property
-    def size(self) -> int:
-        """The number of the classifier's weights."""
-        return int(1 << self.config.model.bits)
-
     def _learner(self, lists: CandidateBatch, theta: Weights, fold_I: Ints, run: Run) -> PredictedListLearner:
         """The learner of the changes of the weights."""
         settings = self.config.loss.lists
@@ -268,8 +262,9 @@ class ContextListTraining(WorkRecipe):
         parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, run.stop.__bool__)
         fixed = replace(lists, base_C=(lists.dense_CD @ theta.dense_D).astype(np.float32))
         arrays = fixed.arrays(sentence_bleu(lists.gain_CG, settings.gain) / 100.0, parts=True, dense=False)
-        heldout_I, steps = heldout_lists(len(lists), settings), replace(settings, seed=self.config.seed)
-        return PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, self.size, steps, run.ranks)
+        heldout_I, steps = held_out(len(lists), settings.heldout_every), replace(settings, seed=self.config.seed)
+        size = 1 << self.config.model.bits
+        return PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, size, steps, run.ranks)
 
     def _save(self, changes_F: AnyFloats, run: Run) -> int:
         """Writes the weights of the whole text's classifier with the changes; returns how many are not 0."""

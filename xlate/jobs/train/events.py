@@ -29,9 +29,9 @@ from xlate.jobs.train.recipe import (
     losses_of_events,
     measured_splits,
     one_of,
+    phase_of,
     refuse_base,
     rounded,
-    settings_of,
     warn_if_all_zero,
     warn_if_unmoved,
     warn_of_few_steps,
@@ -40,7 +40,6 @@ from xlate.jobs.train.recipe import (
 from xlate.jobs.train.tuning import tuning_text
 from xlate.kernels.features.blocks import Before, Placed
 from xlate.learning.global_model import NAME as GLOBAL
-from xlate.learning.learner import PhaseSettings
 from xlate.learning.loop import Phase, Standing
 from xlate.learning.run import Run
 from xlate.metrics.bleu import sentence_bleu
@@ -199,9 +198,8 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
         return []
 
     def phase(name: str, weights: str, trained: tuple[bool, ...], sparse: bool) -> Phase:
-        settings = settings_of(
-            PhaseSettings,
-            loss,
+        settings = phase_of(
+            config,
             name=name,
             weights=weights,
             trained=trained,
@@ -211,8 +209,6 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
             eta_sparse=loss.binary.eta if sparse else 0.0,
             subset=1.0 if sparse else loss.floats.subset,
             patience=loss.patience if sparse else 0,
-            seed=config.seed,
-            loss=loss.name,
             loss_settings=(("sink", loss.sink),),
             rule=UpdateRule(
                 l1=loss.l1 if sparse else 0.0,

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints
+from xlate.array_types import Floats, Ints
 from xlate.arrays.ranges import pieces
 from xlate.arrays.scratch import Scratch
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, pool, spread_within_lists, under_templates
 from xlate.candidates.nbest import statistic_names
-from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.candidates.store import CandidateStore, StoreWriter, held_out
 from xlate.cluster import opened_cluster, run_tasks, uses_cluster
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, to_yaml
@@ -315,7 +315,7 @@ def _learner(
     given = (
         lists.arrays(gain_C, parts=True, dense=settings.joint),
         lists.gain_CG,
-        heldout_lists(len(lists), settings),
+        held_out(len(lists), settings.heldout_every),
         size,
         replace(settings, seed=config.seed),
         theta.dense_D * spread_D if settings.joint else None,
@@ -376,12 +376,6 @@ def list_figures(figures: list[EpochFigures], lists: CandidateBatch) -> dict[str
         "list_heldout_loss_before": round(figures[0].heldout_loss, 6),
         **{f"list_{key}": value for key, value in headroom(lists).items()},
     }
-
-
-def heldout_lists(lists: int, settings: ListsConfig) -> Bools:
-    """Which lists are held out, (I,): every N-th."""
-    heldout_I: Bools = np.arange(lists) % settings.heldout_every == settings.heldout_every - 1
-    return heldout_I
 
 
 def sampled(

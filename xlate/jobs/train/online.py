@@ -115,13 +115,23 @@ class OnlineTraining(DecoderRecipe):
         translated = NbestLists(system, self.text, source.nbest, bool, objective_of(source), words=True)
         # Shards have their own processes.
         with ListsOfSentences(self.decodes, translated, source.processes if source.shards == 1 else 1) as lists:
-            scale = self._scale(lists)
-            online = self._online(run, lists, scale)
-            learned, figures = online.run(run.stop.__bool__)
-        weights = _times(learned, system.trained_D, 1 / scale)
+            scale, objective, trained_D = self._scale(lists), objective_of(source), system.trained_D
+            nothing_IK = np.zeros((len(self.text), objective.width))
+            learner = OnlineLearner(
+                _times(tuned.start, trained_D, scale),
+                trained_D,
+                update_of(source, config.seed),
+                replace(source, seed=config.seed),
+                OracleDocument(nothing_IK, objective, source.gain != DOCUMENT),
+                system.growing,
+            )
+            made_from = settings_of_source(source), plain(config.decoder), self.made_from()
+            checkpoint = run.checkpoint(fingerprint(tuned.start, repr(made_from)))
+            learned, figures = Online(learner, lists.decode, checkpoint, run.reporter).run(run.stop.__bool__)
+        weights = _times(learned, trained_D, 1 / scale)
         warn_if_unmoved({"start": tuned.start}, {"start": weights}, f"source.update={source.update}")
         summary = with_tuned(config, self.work, run, tuned, weights, len(figures))
-        online.checkpoint.remove()
+        checkpoint.remove()
         return {
             **summary,
             "iterations": len(figures),
@@ -154,22 +164,6 @@ class OnlineTraining(DecoderRecipe):
             spread, scale, source.spread,
         )  # fmt: skip
         return scale
-
-    def _online(self, run: Run, lists: ListsOfSentences, scale: float) -> Online:
-        source, tuned, seed = self.config.source, self.tuned, self.config.seed
-        objective, trained_D = objective_of(source), tuned.system.trained_D
-        document = OracleDocument(np.zeros((len(self.text), objective.width)), objective, source.gain != DOCUMENT)
-        learner = OnlineLearner(
-            _times(tuned.start, trained_D, scale),
-            trained_D,
-            update_of(source, seed),
-            replace(source, seed=seed),
-            document,
-            tuned.system.growing,
-        )
-        made_from = settings_of_source(source), plain(self.config.decoder), self.made_from()
-        checkpoint = run.checkpoint(fingerprint(tuned.start, repr(made_from)))
-        return Online(learner, lists.decode, checkpoint, run.reporter)
 
 
 def objective_of(source: OnlineSourceConfig) -> Objective:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,7 +41,6 @@ from xlate.work.estimates import Estimates
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
-Settings = TypeVar("Settings")
 # Trains, in its folder, a run that another one needs.
 TrainPart = Callable[[TrainConfig, Path, StopFlag], dict[str, Any]]
 # Fewer steps per epoch than this are rarely enough for weights that start at 0.
@@ -167,10 +166,11 @@ def losses_of_events() -> list[str]:
     return [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
 
 
-def settings_of(kind: type[Settings], source: object, **more: Any) -> Settings:
-    """Settings from the fields of a configuration with the same names, and from `more`."""
-    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    return kind(**{name: getattr(source, name) for name in names if hasattr(source, name)} | more)
+def phase_of(config: TrainConfig, **more: Any) -> PhaseSettings:
+    """The settings of a phase: the keys of the loss with the same names, and `more`."""
+    loss, names = config.loss, [each.name for each in fields(PhaseSettings)]
+    own = {name: getattr(loss, name) for name in names if hasattr(loss, name)}
+    return PhaseSettings(**own | {"seed": config.seed, "loss": loss.name} | more)
 
 
 def measured_splits(
