@@ -305,7 +305,16 @@ def open_arrays(
     """
     folder = Path(folder)
     header = read_header(folder, kind)
-    _check_layout(folder, header["arrays"], layout, optional)
+    # Names, types and dimensions, since kernels are compiled for one type only.
+    for name in layout.keys() - header["arrays"].keys() - set(optional):
+        raise unusable(folder / HEADER, "an array is missing", f"no {name}", ", ".join(layout))
+    for name, entry in header["arrays"].items():
+        if name not in layout:
+            raise unusable(folder / HEADER, "an array that does not belong here", name, ", ".join(layout))
+        (wanted, dimensions), dtype, shape = layout[name], _dtype(entry["dtype"]), entry["shape"]
+        if (dtype, len(shape)) != (_dtype(wanted), dimensions):
+            expected = f"{_dtype(wanted)} of {dimensions} dimensions"
+            raise unusable(folder / f"{name}.npy", "a different kind of array", f"{dtype} of {len(shape)}", expected)
     arrays = {name: _open(folder / f"{name}.npy", entry, memory_map, mode) for name, entry in header["arrays"].items()}
     stored = StoredArrays(folder, arrays, header["metadata"])
 
@@ -449,20 +458,6 @@ def unusable(path: Path, message: str, seen: object, expected: str) -> InputErro
 
 def _form(kind: str) -> str:
     return f"a {kind} of version {VERSION}"
-
-
-def _check_layout(folder: Path, entries: Any, layout: Layout, optional: Sequence[str]) -> None:
-    """Checks names, types and dimensions of arrays, since kernels are compiled for one type only."""
-    for name in layout.keys() - entries.keys() - set(optional):
-        raise unusable(folder / HEADER, "an array is missing", f"no {name}", ", ".join(layout))
-    for name, entry in entries.items():
-        if name not in layout:
-            raise unusable(folder / HEADER, "an array that does not belong here", name, ", ".join(layout))
-        dtype, dimensions = layout[name]
-        seen = (_dtype(entry["dtype"]), len(entry["shape"]))
-        if seen != (_dtype(dtype), dimensions):
-            expected = f"{_dtype(dtype)} of {dimensions} dimensions"
-            raise unusable(folder / f"{name}.npy", "a different kind of array", f"{seen[0]} of {seen[1]}", expected)
 
 
 def _dtype(descr: Any) -> np.dtype[Any]:

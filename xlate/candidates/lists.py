@@ -353,22 +353,20 @@ def under_templates(
 
 def with_ids(lists: CandidateBatch, index: UnitFeatures) -> CandidateBatch:
     """Lists of units as lists of the ids of their features; new features get ids."""
-    found = _template_ids(lists, index) if isinstance(index, SparseFeatures) else index.of_units(lists.units[0])
-    no_units: dict[str, Any] = dict.fromkeys(UNITS)
-    return replace(lists, part_id_offsets_P1=found[0], part_ids_N=found[1], **no_units)
-
-
-def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[Ints, Ints32]:
-    """The features of every unit, made in pieces, because the computation takes several times their memory."""
     unit_PU, offsets_P1, between_T = lists.units
+    no_units: dict[str, Any] = dict.fromkeys(UNITS)
+    if not isinstance(index, SparseFeatures):
+        id_offsets_P1, ids_N = index.of_units(unit_PU)
+        return replace(lists, part_id_offsets_P1=id_offsets_P1, part_ids_N=ids_N, **no_units)
+    # Made in pieces, because the computation takes several times their memory.
     lengths: list[Ints] = [np.zeros(0, np.int64)]
     found: list[Ints32] = [np.zeros(0, np.int32)]
-    for first in range(0, len(unit_PU), UNITS_AT_A_TIME):
-        columns = unit_PU[first : first + UNITS_AT_A_TIME]
-        ends = offsets_P1[first : first + len(columns) + 1]
-        steps = dict(zip(STEP, columns.T, strict=True))
+    for some in pieces(len(unit_PU), UNITS_AT_A_TIME):
+        ends = offsets_P1[some.start : some.stop + 1]
+        steps = dict(zip(STEP, unit_PU[some].T, strict=True))
         between = {"between_offsets": ends - ends[0], "between": between_T[ends[0] : ends[-1]]}
-        offsets, ids = sparse.ids({**steps, **between})
+        offsets, ids = index.ids({**steps, **between})
         lengths.append(np.diff(offsets))
         found.append(ids)
-    return offsets_of(np.concatenate(lengths)), np.concatenate(found)
+    id_offsets_P1, ids_N = offsets_of(np.concatenate(lengths)), np.concatenate(found)
+    return replace(lists, part_id_offsets_P1=id_offsets_P1, part_ids_N=ids_N, **no_units)

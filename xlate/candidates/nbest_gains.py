@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from xlate.errors import InputError, check_choice, refuse_if
 from xlate.kernels.counting.ngram_statistics import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
-from xlate.metrics.score import edit_rows, measure_sentences
+from xlate.metrics.score import edit_rows
 from xlate.metrics.statistics import chrf_scores
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
@@ -142,29 +142,6 @@ def ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]], som
     offsets_I1 = np.searchsorted(chosen_C, arrays.candidate_offsets_I1)
     counted_C2[chosen_C] = edit_rows(arrays.texts(chosen_C), offsets_I1, references)
     return counted_C2
-
-
-def text_statistics(
-    measure: str,
-    hypotheses: Sequence[tuple[int, str]],
-    references: Sequence[Sequence[str]],
-    known: dict[tuple[int, str], list[float]],
-) -> Floats:
-    """The statistics of a measure that works on text, one row per hypothesis.
-
-    Args:
-        measure: its name.
-        hypotheses: the number of a list and one of its texts, each.
-        references: those of each list, one or more.
-        known: the rows of hypotheses already measured; new ones are added, so that each is measured only once.
-    """
-    new = [one for one in dict.fromkeys(hypotheses) if one not in known]
-    if new:
-        # A sentence with fewer references than others gets None for the missing ones.
-        streams = list(zip_longest(*(references[number] for number, _ in new)))
-        values_SK = measure_sentences(measure, [text for _, text in new], streams).stats.values_SK
-        known.update(zip(new, values_SK.tolist(), strict=True))
-    return np.array([known[one] for one in hypotheses])
 
 
 UTILITIES = ("bleu", "chrf")

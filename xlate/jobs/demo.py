@@ -122,7 +122,18 @@ def demo(config: DemoConfig) -> dict[str, Row]:
     """
     start = time.perf_counter()
     with _few_words():
-        works, rows = _trained_systems(config)
+        log.info("the built-in corpus: word alignment, language model, phrases, blocks")
+        log.info("the first run compiles loops, which takes a minute or two, once per installation")
+        # Nothing is prepared before this forks: forked processes do not have the aligner's threads.
+        found = side_by_side([partial(_trained_row, config, names) for names in BESIDE])
+        summaries = {name: summary for row in found for name, summary in row.items()}
+        works = {text: WorkDirectory(Path(f"{config.work}-{text}")).check() for text in WORDS}
+        rows = {}
+        for system in (*FIRST, *OTHERS):
+            if system.title:
+                work, output = works[system.text], read_lines(Path(config.run) / system.name / "test.out")
+                evaluation = evaluate(output, work.references("test"), lowercase=work.lowercased)
+                rows[system.name] = Row(system, evaluation, output, summaries[system.name])
         log.info("a page of all runs")
         settings = [f"runs=[{config.run}]", f"out={config.run}/report"]
         written = report(load(ReportConfig, "report", settings), printed=False)
@@ -155,23 +166,6 @@ def _few_words() -> Iterator[None]:
         yield
     finally:
         whole.setLevel(level)
-
-
-def _trained_systems(config: DemoConfig) -> tuple[dict[str, WorkDirectory], dict[str, Row]]:
-    """The work directories and the rows, by name."""
-    log.info("the built-in corpus: word alignment, language model, phrases, blocks")
-    log.info("the first run compiles loops, which takes a minute or two, once per installation")
-    # Nothing is prepared before this forks: forked processes do not have the aligner's threads.
-    found = side_by_side([partial(_trained_row, config, names) for names in BESIDE])
-    summaries = {name: summary for row in found for name, summary in row.items()}
-    works = {text: WorkDirectory(Path(f"{config.work}-{text}")).check() for text in WORDS}
-    rows = {}
-    for system in (*FIRST, *OTHERS):
-        if system.title:
-            work, output = works[system.text], read_lines(Path(config.run) / system.name / "test.out")
-            evaluation = evaluate(output, work.references("test"), lowercase=work.lowercased)
-            rows[system.name] = Row(system, evaluation, output, summaries[system.name])
-    return works, rows
 
 
 def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str, Any]]:

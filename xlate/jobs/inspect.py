@@ -323,7 +323,27 @@ def inspect_context(run: Path, work: Path, config: InspectConfig, console: Conso
         factors = factors_of_text(prepared, config_of_run(run).model)
         _print_influences(model, prepared, factors, config.find, config.top, console)
     if config.sentence is not None:
-        _print_changes(model, prepared, config.sentence, config.top, console)
+        words = prepared.source_tokens(config.sentence)
+        console.print(" ".join(words), markup=False, highlight=False, soft_wrap=True)
+        title = f"{model.what}s with and without their context, largest changes first"
+        table = new_table(title, "phrase", model.what, model.without, "in context", "change", "features that made it")
+        for change in changes(model, words, MEMBERS)[: config.top]:
+            order = np.argsort(-np.abs(change.change_C), kind="stable")[:TRANSLATIONS].tolist()
+            for place, c in enumerate(order):
+                # The features that contributed most to the change, in its direction.
+                towards_X = change.weight_XC[:, c] * np.sign(change.change_C[c])
+                strongest_X = np.argsort(-towards_X, kind="stable")[:REASONS].tolist()
+                reasons = [f"{change.names[x]} {change.weight_XC[x, c]:+.2f}" for x in strongest_X if towards_X[x] > 0]
+                table.add_row(
+                    escape(" ".join(words[change.start : change.end])) if place == 0 else "",
+                    escape(model.named(int(change.pair_C[c]), prepared.target_vocabulary)),
+                    f"{change.share_C[c]:.3f}",
+                    f"{change.probability_C[c]:.3f}",
+                    f"{change.change_C[c]:+.3f}",
+                    escape(", ".join(reasons)),
+                    end_section=place == len(order) - 1,
+                )
+        console.print(table)
 
 
 def _print_influences(
@@ -359,28 +379,3 @@ def _print_influences(
                 cells += named
             table.add_row(*cells)
         console.print(table)
-
-
-def _print_changes(model: Classifier, work: WorkDirectory, line: str, top: int, console: Console) -> None:
-    """Prints the phrases of a sentence that the context changes most, with and without it side by side."""
-    words = work.source_tokens(line)
-    console.print(" ".join(words), markup=False, highlight=False, soft_wrap=True)
-    title = f"{model.what}s with and without their context, largest changes first"
-    table = new_table(title, "phrase", model.what, model.without, "in context", "change", "features that made it")
-    for change in changes(model, words, MEMBERS)[:top]:
-        order = np.argsort(-np.abs(change.change_C), kind="stable")[:TRANSLATIONS].tolist()
-        for place, c in enumerate(order):
-            # The features that contributed most to the change, in its direction.
-            towards_X = change.weight_XC[:, c] * np.sign(change.change_C[c])
-            strongest_X = np.argsort(-towards_X, kind="stable")[:REASONS].tolist()
-            reasons = [f"{change.names[x]} {change.weight_XC[x, c]:+.2f}" for x in strongest_X if towards_X[x] > 0]
-            table.add_row(
-                escape(" ".join(words[change.start : change.end])) if place == 0 else "",
-                escape(model.named(int(change.pair_C[c]), work.target_vocabulary)),
-                f"{change.share_C[c]:.3f}",
-                f"{change.probability_C[c]:.3f}",
-                f"{change.change_C[c]:+.3f}",
-                escape(", ".join(reasons)),
-                end_section=place == len(order) - 1,
-            )
-    console.print(table)

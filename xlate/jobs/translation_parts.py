@@ -49,7 +49,11 @@ def translated_parts(config: TranslateConfig) -> Iterator[list[Path]]:
     lines = count_lines(plain_file(config.input))
     if config.target is not None:
         check_sides(config.input, lines, config.target, count_lines(plain_file(config.target)))
-    folder = Path(f"{config.output}.parts-{_identity(config)[:8]}")
+    used = [config.input, config.target, config.glossary, config.run, str(Path(config.run) / WEIGHTS_FILE)]
+    hashes = [file_hash(name) for name in used if name is not None and Path(name).is_file()]
+    settings = {key: value for key, value in plain(config).items() if key not in ELSEWHERE}
+    identity = identity_of({"settings": settings, "files": hashes, "part": PART})
+    folder = Path(f"{config.output}.parts-{identity[:8]}")
     with awaited(folder):
         parts = {folder / f"{first}{TEXT}": first for first in range(0, lines, PART)}
         missing = [(str(path), first, PART) for path, first in parts.items() if not path.exists()]
@@ -86,10 +90,3 @@ def translate_part(file: str, part: str, first: int, size: int) -> None:
     write_lines(path.with_suffix(NBEST), lists)
     write_json(path.with_suffix(COUNTS), translator.counts)
     write_lines(path, texts)
-
-
-def _identity(config: TranslateConfig) -> str:
-    used = [config.input, config.target, config.glossary, config.run, str(Path(config.run) / WEIGHTS_FILE)]
-    hashes = [file_hash(name) for name in used if name is not None and Path(name).is_file()]
-    settings = {key: value for key, value in plain(config).items() if key not in ELSEWHERE}
-    return identity_of({"settings": settings, "files": hashes, "part": PART})

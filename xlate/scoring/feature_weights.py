@@ -42,7 +42,25 @@ def load_feature_weights(path: str | Path) -> dict[str, float]:
     path = Path(path)
     if path.is_dir():
         path = path / WEIGHTS_FILE
-    weights = _from_safetensors(path) if path.suffix == ".safetensors" else _from_text(path)
+    weights: dict[str, float] = {}
+    if path.suffix == ".safetensors":
+        file = load_weights(path)
+        several = len(file.sets) > 1
+        weights |= SUMMED if several else {}
+        for name, values in file.sets.items():
+            start = f"{name}_" if several else ""
+            weights.update(zip((start + dense for dense in values.dense_names), values.dense_D.tolist(), strict=True))
+            weights.update((start + feature, weight) for *_, feature, weight in file.learned(name))
+    else:
+        for text, number, line in _weight_lines(path, ()):
+            found = _WITH_TAB.fullmatch(line) or _LINE.fullmatch(line)
+            row = parse_row(found[2]) if found else None
+            if found is None or not row:
+                raise _ill_formed(text, number, line, "not a weight")
+            names = [found[1]] if len(row) == 1 else [f"{found[1]}_{place}" for place in range(len(row))]
+            if not weights.keys().isdisjoint(names):
+                raise _ill_formed(text, number, line, "a weight appears twice")
+            weights.update(zip(names, row, strict=True))
     expected = "a Moses configuration, lines of name and weight, or a safetensors file"
     refuse_if(not weights, "no weights", None, expected, file=path)
     return weights
@@ -94,31 +112,6 @@ def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
             expected = f"{len(listed)}, one per value"
             raise InputError(f"the weights of {feature} do not match the list", f"{len(known)} weights", expected)
     return missing
-
-
-def _from_safetensors(path: Path) -> dict[str, float]:
-    file = load_weights(path)
-    several = len(file.sets) > 1
-    weights = dict(SUMMED) if several else {}
-    for name, values in file.sets.items():
-        start = f"{name}_" if several else ""
-        weights.update(zip((start + dense for dense in values.dense_names), values.dense_D.tolist(), strict=True))
-        weights.update((start + feature, weight) for *_, feature, weight in file.learned(name))
-    return weights
-
-
-def _from_text(path: Path) -> dict[str, float]:
-    weights: dict[str, float] = {}
-    for file, number, line in _weight_lines(path, ()):
-        found = _WITH_TAB.fullmatch(line) or _LINE.fullmatch(line)
-        values = parse_row(found[2]) if found else None
-        if found is None or not values:
-            raise _ill_formed(file, number, line, "not a weight")
-        names = [found[1]] if len(values) == 1 else [f"{found[1]}_{place}" for place in range(len(values))]
-        if not weights.keys().isdisjoint(names):
-            raise _ill_formed(file, number, line, "a weight appears twice")
-        weights.update(zip(names, values, strict=True))
-    return weights
 
 
 def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path, int, str]]:

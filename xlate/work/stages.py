@@ -184,22 +184,18 @@ def make_parts(
 
 
 def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:
-    stage = finished_stage(work, name, wanted)
-    if stage is None or not _arrays_whole(work / name):
+    """A finished stage whose folders of arrays are all there and unchanged; logs which is not."""
+    stage, final = finished_stage(work, name, wanted), work / name
+    if stage is None:
         return None
-    # Stages within others are made when first needed; their reuse is logged only with -v.
-    log.log(logging.DEBUG if "/" in name else logging.INFO, "%-8s unchanged", name)
-    return stage
-
-
-def _arrays_whole(final: Path) -> bool:
-    """Whether all folders of arrays of a stage are there and unchanged; logs which is not."""
     named = {final / str(folder) for folder in (_finished(final / MARK) or {}).get("arrays", [])}
     for folder in sorted(named | {path.parent for path in final.rglob("*.npy")}):
         if not is_whole(folder):
             log.warning("%s is damaged or of an earlier version; %s is made again", folder, final)
-            return False
-    return True
+            return None
+    # Stages within others are made when first needed; their reuse is logged only with -v.
+    log.log(logging.DEBUG if "/" in name else logging.INFO, "%-8s unchanged", name)
+    return stage
 
 
 def check_stage(work: Path, name: str) -> None:

@@ -9,7 +9,6 @@ folds, which at the end are added to the classifier of the whole text. Float wei
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -64,7 +63,6 @@ from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import remove_folder
 from xlate.updates.rule import UpdateRule
-from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
@@ -256,10 +254,40 @@ class ContextListTraining(WorkRecipe):
         return {**summary, **list_figures(figures, every), **measured}
 
     def _learner(self, lists: CandidateBatch, theta: Weights, fold_I: Ints, run: Run) -> PredictedListLearner:
-        """The learner of the changes of the weights."""
-        settings = self.config.loss.lists
+        """The learner of the changes of the weights.
+
+        Parts of lists are predicted by classifiers that have not seen the fold.
+
+        Args:
+            lists: with units of the phrase model, pairs by their numbers in the table of the whole text.
+            theta: has the weight of ln p in the score of a part.
+            fold_I: the fold of each sentence of the text.
+
+        Raises:
+            InputError: a classifier without a fold is missing.
+            Stopped: the run was stopped.
+        """
+        settings, work = self.config.loss.lists, self.work
+        assert lists.sentence_I is not None
+        assert lists.part_offsets_I1 is not None
+        found: list[tuple[CandidateBatch, Ints]] = []
+        fold_of_I = fold_I[lists.sentence_I]
+        for fold, rows in groupby(track(range(len(lists)), "contexts of lists"), fold_of_I.__getitem__):
+            model = context_model(fold_classifier(self.classifier, work, (int(fold), settings.folds))[1], work)
+            for i in rows:
+                if run.stop:
+                    raise Stopped
+                units = lists.units[0][lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
+                start_P, words = units[:, START], work.training_sentence(int(lists.sentence_I[i]))
+                found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))
+        batches = [spans for spans, _ in found]
+        first_I = offsets_of([spans.candidates for spans in batches])
+        choices = [np.where(c >= 0, c + first, NO_CHOICE) for first, (_, c) in zip(first_I, found, strict=False)]
+        choice_P, spans = np.concatenate(choices), CandidateBatch.joined(batches).arrays()
+        start_P = np.append(span_logs(spans, np.zeros(0), model.alone), 0.0)[choice_P]
         weight = float(theta.dense_D[theta.dense_names.index(CONTEXT_NAME)])
-        parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, run.stop.__bool__)
+        sizes_I = offsets_of([len(s) for s in batches])
+        parts = PredictedParts(spans, sizes_I, choice_P, start_P, weight, model.alone)
         fixed = replace(lists, base_C=(lists.dense_CD @ theta.dense_D).astype(np.float32))
         arrays = fixed.arrays(sentence_bleu(lists.gain_CG, settings.gain) / 100.0, parts=True, dense=False)
         heldout_I, steps = held_out(len(lists), settings.heldout_every), replace(settings, seed=self.config.seed)
@@ -347,46 +375,3 @@ def _check_classifier(config: TrainConfig, run: Path) -> None:
             f"model.{name}={value}",
             f"{getattr(held, name)}, as in the classifier of the base",
         )
-
-
-def predicted(
-    lists: CandidateBatch,
-    work: WorkDirectory,
-    classifier: Path,
-    fold_I: Ints,
-    folds: int,
-    weight: float,
-    stop: Callable[[], bool],
-) -> PredictedParts:
-    """The candidates among which classifiers that have not seen the fold predict parts of lists.
-
-    Args:
-        lists: with units of the phrase model, pairs by their numbers in the table of the whole text.
-        work: the work directory.
-        classifier: the run of the classifier of the whole text.
-        fold_I: the fold of each sentence of the text, out of `folds`.
-        weight: of ln p in the score of a part.
-        stop: says when to stop.
-
-    Raises:
-        InputError: a classifier without a fold is missing.
-        Stopped: `stop` said so.
-    """
-    assert lists.sentence_I is not None
-    assert lists.part_offsets_I1 is not None
-    found: list[tuple[CandidateBatch, Ints]] = []
-    fold_of_I = fold_I[lists.sentence_I]
-    for fold, rows in groupby(track(range(len(lists)), "contexts of lists"), fold_of_I.__getitem__):
-        model = context_model(fold_classifier(classifier, work, (int(fold), folds))[1], work)
-        for i in rows:
-            if stop():
-                raise Stopped
-            units = lists.units[0][lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
-            start_P, words = units[:, START], work.training_sentence(int(lists.sentence_I[i]))
-            found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))
-    batches = [spans for spans, _ in found]
-    first_I = offsets_of([spans.candidates for spans in batches])
-    choices = [np.where(c >= 0, c + first, NO_CHOICE) for first, (_, c) in zip(first_I, found, strict=False)]
-    choice_P, spans = np.concatenate(choices), CandidateBatch.joined(batches).arrays()
-    start_P = np.append(span_logs(spans, np.zeros(0), model.alone), 0.0)[choice_P]
-    return PredictedParts(spans, offsets_of([len(s) for s in batches]), choice_P, start_P, weight, model.alone)

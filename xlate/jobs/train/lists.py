@@ -106,7 +106,16 @@ class ListTraining(WorkRecipe):
         """Runs all three steps."""
         config, work = self.config, self.work
         with run.ranks.in_turn():
-            base = Path(config.base) if config.base is not None else self._tuned_floats(run)
+            base = Path(config.base or "")
+            if config.base is None:
+                # The run of a phrase model's float weights, made if it does not exist.
+                model_alone = replace(config.model, sparse=None)
+                alone = replace(self.as_tuning, model=model_alone, row=None, measure_test=False, run=None, base=None)
+                key = identity_of({**identity_of_training(alone), "on": work.identity})
+                base = work.path / "theta" / key[:16]
+                log.info("float weights: %s", base)
+                with awaited(base, run.stop.__bool__):
+                    self.train_part(alone, base, run.stop)
             fold_classifiers(config, config.model.context, self.train_part, run.stop)
             model = kind_of(config.model.kind).listed(config, work, base)
             systems = model.folds(config.loss.lists.folds)
@@ -114,17 +123,6 @@ class ListTraining(WorkRecipe):
         run.ranks.leave()
         part = decode_dev_part, str(base), str(_learned_in(run, config.loss.lists.rounds))
         return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)}, part)
-
-    def _tuned_floats(self, run: Run) -> Path:
-        """The run of a phrase model's float weights, made if it does not exist."""
-        model = replace(self.config.model, sparse=None)
-        plain = replace(self.as_tuning, model=model, row=None, measure_test=False, run=None, base=None)
-        key = identity_of({**identity_of_training(plain), "on": self.work.identity})
-        folder = self.work.path / "theta" / key[:16]
-        log.info("float weights: %s", folder)
-        with awaited(folder, run.stop.__bool__):
-            self.train_part(plain, folder, run.stop)
-        return folder
 
     def _lists(self, systems: FoldSystems, weights: Weights, sparse: UnitFeatures | None = None) -> Jackknife:
         config = self.config

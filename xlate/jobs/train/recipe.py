@@ -173,19 +173,6 @@ def phase_of(config: TrainConfig, **more: Any) -> PhaseSettings:
     return PhaseSettings(**own | {"seed": config.seed, "loss": loss.name} | more)
 
 
-def measured_splits(
-    config: TrainConfig, work: WorkDirectory | None, run: Run, step: int, system: AnySystem | None = None
-) -> dict[str, Any]:
-    """The measures of the dev set and, with `measure_test`, of the test set, if these sets exist.
-
-    `system`, if given, translates in place of the run's own.
-    """
-    figures: dict[str, Any] = {}
-    for split in ("dev", "test") if config.measure_test else ("dev",):
-        figures |= measure(config, work, run, split, step, system) if work is not None else {}
-    return figures
-
-
 def with_tuned(
     config: TrainConfig, work: WorkDirectory | None, run: Run, tuned: ToTune, weights: Weights, step: int
 ) -> dict[str, Any]:
@@ -325,15 +312,10 @@ def _same(before: Weights, after: Weights) -> bool:
 PICTURES = 4
 
 
-def measure(
-    config: TrainConfig,
-    work: WorkDirectory,
-    run: Run,
-    split: str,
-    step: int,
-    system: AnySystem | None = None,
+def measured_splits(
+    config: TrainConfig, work: WorkDirectory | None, run: Run, step: int, system: AnySystem | None = None
 ) -> dict[str, Any]:
-    """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; does nothing without such a set.
+    """Translates `dev` and, with `measure_test`, `test`, if there are such sets, into SPLIT.out and measures them.
 
     The figures are those of a run's summary, each key beginning with the split's name: measures, the number of
     sentences, how fast they were translated, and source words per block.
@@ -341,29 +323,34 @@ def measure(
     Samples and pictures are shown only for the dev set. Case counts unless the work directory was prepared lowercased.
     `system`, if given, translates in place of the run's own, for runs that cannot translate on their own.
     """
-    if not work.has_split(split):
-        return {}
-    lines, references = dev_set(config, work) if split == "dev" else (work.source_lines(split), work.references(split))
-    translator = Translator.of_run(config, run.path) if system is None else Translator(work, system)
-    start = time.perf_counter()
-    translations = list(translator.translate(lines))
-    seconds = time.perf_counter() - start
-    write_lines(run.path / f"{split}.out", (t.text for t in translations))
-    if split == "dev":
-        _show(config, translations, lines, references, run.reporter, step)
-    if not references:
-        return {}
-    texts = [t.text for t in translations]
-    evaluation = evaluate(texts, references, lowercase=work.lowercased, measures=config.measures)
-    words = sum(len(t.source) for t in translations)
-    log.info("%s set, %s sentences:\n%s", split, f"{len(lines):,}", evaluation.summary())
-    figures = {
-        **evaluation.to_json(),
-        "sentences": len(lines),
-        "words_per_s": round(words / max(seconds, 1e-9), 1),
-        "words_per_block": round(words / max(sum(len(t.derivations[0].blocks) for t in translations), 1), 3),
-    }
-    return {f"{split}_{key}": value for key, value in figures.items()}
+    figures: dict[str, Any] = {}
+    for split in ("dev", "test") if config.measure_test else ("dev",):
+        if work is None or not work.has_split(split):
+            continue
+        lines, references = (
+            dev_set(config, work) if split == "dev" else (work.source_lines(split), work.references(split))
+        )
+        translator = Translator.of_run(config, run.path) if system is None else Translator(work, system)
+        start = time.perf_counter()
+        translations = list(translator.translate(lines))
+        seconds = time.perf_counter() - start
+        texts = [t.text for t in translations]
+        write_lines(run.path / f"{split}.out", texts)
+        if split == "dev":
+            _show(config, translations, lines, references, run.reporter, step)
+        if not references:
+            continue
+        evaluation = evaluate(texts, references, lowercase=work.lowercased, measures=config.measures)
+        words = sum(len(t.source) for t in translations)
+        log.info("%s set, %s sentences:\n%s", split, f"{len(lines):,}", evaluation.summary())
+        measured = {
+            **evaluation.to_json(),
+            "sentences": len(lines),
+            "words_per_s": round(words / max(seconds, 1e-9), 1),
+            "words_per_block": round(words / max(sum(len(t.derivations[0].blocks) for t in translations), 1), 3),
+        }
+        figures |= {f"{split}_{key}": value for key, value in measured.items()}
+    return figures
 
 
 def dev_set(config: TrainConfig, work: WorkDirectory) -> tuple[list[str], list[list[str]]]:

@@ -30,7 +30,6 @@ from xlate.metrics.bleu import ORDER
 from xlate.models.rerank.lists import given_list
 from xlate.models.rerank.ranker import KNOWN, SET
 from xlate.models.run_files import made_with
-from xlate.report.run_directory import Reporter
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import write_json
@@ -103,12 +102,31 @@ class RankTraining(Recipe):
         run.reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], 0)
         write_json(run.path / KNOWN, given.known, indent=None)
         save_weights(run.weights, {SET: weights}, features={SET: given.features}, metadata=self.made_with(run))
+        # Figures of the held-out lists, or of all lists if none were held out.
+        chosen_I = given.heldout_I if given.heldout_I.any() else ~given.heldout_I
+        part = "heldout" if given.heldout_I.any() else "training"
+        if part == "training":
+            log.warning(
+                "no list was held out: these are scores on the training lists; loss.tune.heldout_every=N holds some out"
+            )
+        rows = np.flatnonzero(chosen_I)
+        arrays = given.arrays.select(rows)
+        chosen_C = np.repeat(chosen_I, np.diff(given.arrays.candidate_offsets_I1))
+        every = given.batch.arrays(np.zeros(given.batch.candidates), parts=True)
+        sparse_C = sparse_scores(every, np.ascontiguousarray(found.sparse_F, np.float64))
+        score_C: Floats = (given.batch.dense_CD @ found.dense_D + sparse_C)[chosen_C]
+        references = [given.references[row] for row in rows] if given.references else []
+        measured = reported(arrays, references, score_C, self.config.model.rerank.gain_column)
+        log.info("%s lists: %d\n%s", part, len(rows), measured.table(tuple(given.objective.weights)))
+        shown = samples(given, rows[: self.config.samples], arrays, measured)
+        run.reporter.text(f"samples/{part}", shown.markdown(), 0)
         return {
             "lists": len(given.batch),
             "heldout_lists": int(given.heldout_I.sum()),
             "active_features": weights.active,
             "weights": {"dense": rounded(weights)},
-            **self._measured(given, found, run.reporter),
+            **{f"{part}_{key}": value for key, value in measured.headroom().items()},
+            f"{part}_rows": measured.to_json(),
         }
 
     def _by_loss(self, given: RankedLists, start_D: Floats, run: Run) -> Weights:
@@ -145,26 +163,6 @@ class RankTraining(Recipe):
             )  # fmt: skip
         find = optimiser(tune, np.ones(len(start_D), np.bool_), given.objective)
         return find(given.batch.select(np.flatnonzero(~given.heldout_I)), start, self.config.seed)
-
-    def _measured(self, given: RankedLists, weights: Weights, reporter: Reporter) -> dict[str, Any]:
-        """Figures of the held-out lists, or of all lists if none were held out; shows some of these lists."""
-        chosen_I = given.heldout_I if given.heldout_I.any() else ~given.heldout_I
-        part = "heldout" if given.heldout_I.any() else "training"
-        if part == "training":
-            log.warning(
-                "no list was held out: these are scores on the training lists; loss.tune.heldout_every=N holds some out"
-            )
-        rows = np.flatnonzero(chosen_I)
-        arrays = given.arrays.select(rows)
-        chosen_C = np.repeat(chosen_I, np.diff(given.arrays.candidate_offsets_I1))
-        every = given.batch.arrays(np.zeros(given.batch.candidates), parts=True)
-        sparse_C = sparse_scores(every, np.ascontiguousarray(weights.sparse_F, np.float64))
-        score_C: Floats = (given.batch.dense_CD @ weights.dense_D + sparse_C)[chosen_C]
-        references = [given.references[row] for row in rows] if given.references else []
-        found = reported(arrays, references, score_C, self.config.model.rerank.gain_column)
-        log.info("%s lists: %d\n%s", part, len(rows), found.table(tuple(given.objective.weights)))
-        reporter.text(f"samples/{part}", samples(given, rows[: self.config.samples], arrays, found).markdown(), 0)
-        return {**{f"{part}_{key}": value for key, value in found.headroom().items()}, f"{part}_rows": found.to_json()}
 
 
 def samples(given: RankedLists, rows: Ints, arrays: NbestArrays, found: Reported) -> Table:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from xlate.array_types import Bools
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import listed
-from xlate.candidates.nbest_gains import text_statistics
 from xlate.candidates.store import CandidateStore, is_whole, shard_path
 from xlate.cluster import ClusterConfig, opened_cluster, run_tasks, uses_cluster
 from xlate.config.schema import TrainConfig
@@ -37,6 +37,7 @@ from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import Loss, loss_of
 from xlate.machine import Stopped
 from xlate.metrics.objective import BLEU, Objective
+from xlate.metrics.score import measure_sentences
 from xlate.models.kind import ToTune, kind_of
 from xlate.models.tuned import TunedSystem
 from xlate.progress import track
@@ -136,14 +137,31 @@ def tune(
     its first arguments; by default `decode_part`.
 
     Raises:
-        InputError: invalid settings.
+        InputError: invalid settings; see `run_tasks`.
+        Stopped: the run was stopped.
     """
     settings, system, start = config.loss.tune, tuned.system, tuned.start
     objective = Objective.of(settings.metric, settings.gain)
     lists = NbestLists(system, text, settings.nbest, run.stop.__bool__, objective)
-    in_parts = uses_cluster(config.cluster) and len(text) > PART
+    function, *given = part or [decode_part]
+
+    def decoded_in_parts(weights: Weights) -> CandidateBatch:
+        folder = _parts_folder(run.directory.checkpoint, tuned, weights)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(folder / CONFIG_FILE, to_yaml(replace(config, cluster=ClusterConfig())))
+        write_json(folder / TEXT, asdict(text))
+        save_weights(folder / WEIGHTS_FILE, {ROUND: weights})
+        shards = [shard_path(folder, number) for number in range(-(-len(text) // PART))]
+        tasks = [(*given, str(folder), number, PART) for number, shard in enumerate(shards) if not is_whole(shard)]
+        with opened_cluster(config.cluster, run.path / ".submitit") as cluster:
+            for _ in run_tasks(cluster, function, tasks, "decoding: parts", run.stop.__bool__):
+                pass
+        found = CandidateStore.of_shards(shards, memory_map=False).arrays
+        remove_folder(folder)
+        return found
+
     loop = Tuning(
-        partial(decoded_in_parts, config, tuned, text, run, part or [decode_part]) if in_parts else lists.decode,
+        decoded_in_parts if uses_cluster(config.cluster) and len(text) > PART else lists.decode,
         optimiser(settings, chosen_weights(settings, start, system.trained_D), objective),
         replace(settings, seed=config.seed),
         run.directory.checkpoint,
@@ -164,33 +182,8 @@ def tune(
     }
 
 
-def decoded_in_parts(
-    config: TrainConfig, tuned: ToTune, text: TuningText, run: Run, part: Sequence[Any], weights: Weights
-) -> CandidateBatch:
-    """The lists of a text under some weights, decoded by the tasks of a cluster; `part` is that of `tune`.
-
-    Raises:
-        InputError: see `run_tasks`.
-        Stopped: the run was stopped.
-    """
-    folder = _parts_folder(run.directory.checkpoint, tuned, weights)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_file(folder / CONFIG_FILE, to_yaml(replace(config, cluster=ClusterConfig())))
-    write_json(folder / TEXT, asdict(text))
-    save_weights(folder / WEIGHTS_FILE, {ROUND: weights})
-    function, *given = part
-    shards = [shard_path(folder, number) for number in range(-(-len(text) // PART))]
-    tasks = [(*given, str(folder), number, PART) for number, shard in enumerate(shards) if not is_whole(shard)]
-    with opened_cluster(config.cluster, run.path / ".submitit") as cluster:
-        for _ in run_tasks(cluster, function, tasks, "decoding: parts", run.stop.__bool__):
-            pass
-    lists = CandidateStore.of_shards(shards, memory_map=False).arrays
-    remove_folder(folder)
-    return lists
-
-
 def decode_part(folder: str, number: int, size: int) -> None:
-    """Decodes `size` sentences of a text to tune on: a task of `decoded_in_parts`."""
+    """Decodes `size` sentences of a text to tune on: a task of `tune`."""
     config = read_config(Path(folder) / CONFIG_FILE, TrainConfig)
     work = WorkDirectory(Path(config.work)).check() if config.work else None
     write_part(config, kind_of(config.model.kind).to_tune(config, work), Path(folder), number, size)
@@ -280,7 +273,15 @@ class NbestLists:
             for i, one in zip(sentences, found, strict=True)
             for n in range(one.candidates)
         ]
-        others = [text_statistics(name, texts, self.lines, known) for name, known in self.known.items()]
+        others = []
+        for name, known in self.known.items():
+            new = [one for one in dict.fromkeys(texts) if one not in known]
+            if new:
+                # A sentence with fewer references than others gets None for the missing ones.
+                streams = list(zip_longest(*(self.lines[number] for number, _ in new)))
+                values_SK = measure_sentences(name, [text for _, text in new], streams).stats.values_SK
+                known.update(zip(new, values_SK.tolist(), strict=True))
+            others.append(np.array([known[one] for one in texts]))
         return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *others], axis=1, dtype=np.float32))
 
 
