@@ -11,7 +11,8 @@ import contextlib
 import logging
 import mmap
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -150,16 +151,16 @@ class StoreWriter:
             self._arrays[name].append(array)
 
 
+@dataclass(frozen=True, eq=False)
 class CandidateStore:
     """A store opened for reading; its arrays are memory-mapped, so it may be larger than memory."""
 
-    def __init__(self, directory: Path, described: Mapping[str, Any], arrays: CandidateBatch) -> None:
-        self.directory = directory
-        self.arrays = arrays
-        self.dense_names: list[str] = described["dense_names"]
-        self.gain_names: list[str] = described["gain_names"]
-        self.sparse_size: int = described["sparse_size"]
-        self.metadata: dict[str, Any] = described["metadata"]
+    directory: Path
+    arrays: CandidateBatch
+    dense_names: list[str]
+    gain_names: list[str]
+    sparse_size: int
+    metadata: dict[str, Any]
 
     @classmethod
     def open(cls, directory: str | Path, *, memory_map: bool = True, mode: MapMode = "r") -> CandidateStore:
@@ -208,8 +209,9 @@ class CandidateStore:
             raise unusable(
                 first.folder / HEADER, "shards of one store differ", error, "the same arrays in each"
             ) from error
-        described = {**first.metadata, "sparse_size": max(stored.metadata["sparse_size"] for stored in opened)}
-        return cls(directory or first.folder, described, whole)
+        described = {name: first.metadata[name] for name in FIELDS}
+        described["sparse_size"] = max(stored.metadata["sparse_size"] for stored in opened)
+        return cls(directory or first.folder, whole, **described)
 
     def __len__(self) -> int:
         """The number of instances."""

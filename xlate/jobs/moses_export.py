@@ -228,8 +228,44 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
         InputError: the run is of another kind, not finished, or has predictions in context without `input`; another
             process is writing `out`, or it holds something else.
     """
-    with refused_while_written(Path(config.out), "folder"):
-        return _exported(config)
+    out = Path(config.out)
+    with refused_while_written(out, "folder"):
+        asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
+        check_replaceable(*asked)
+        run, trained = _exportable(config)
+        tables = None if config.input is None else ExportedTables.open(config, Path(config.input))
+        if tables is not None:
+            model, weights_D = tables.model, tables.decoder.weights_D
+        else:
+            model, weights_D = _folded(run, trained)
+        names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
+        weights = {name: weights_D[SLOTS[name]].tolist() for name in names}
+        with WholeFolder(*asked) as aside:
+            if tables is not None:
+                pairs, features, escape = tables.write(aside), tables.features, tables.escape
+                tables.change(weights)
+            else:
+                escape, features = _write_tables(aside, model, trained.decoder.options)
+            lm = language_model_file(run, trained)
+            if escape:
+                write_lines(aside / LM_FILE, map(escape_bars, iterate_lines(lm)))
+            else:
+                copy_packed(lm, aside / LM_FILE)
+            settings = {name: getattr(trained.decoder, key) for name, key in SEARCH.items()}
+            settings["search-algorithm"] = ALGORITHMS.index(trained.decoder.algorithm)
+            lm_feature = f"KENLM name=LM0 factor=0 path={LM_FILE} order={model.lm.order}"
+            features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *features, "Distortion", lm_feature]
+            write_moses_ini(aside / INI, features, weights, settings)
+            text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
+            vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
+            for side, caser in text.casers.items():
+                lines = caser.moses_lines(vocabularies[side].words)
+                write_lines(aside / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
+            more = {} if tables is None else {"tables": True, "escaped": escape}
+            write_json(aside / MARK, {"format": FORMAT, "run": str(run), **more}, indent=1)
+        if tables is not None:
+            return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
+        return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
 
 
 def _exportable(config: ExportConfig) -> tuple[Path, TrainConfig]:
@@ -268,46 +304,6 @@ def _folded(run: Path, trained: TrainConfig) -> tuple[PhraseModel, Floats]:
             remedy="set input=FILE, the text to translate: each of its lines gets its own table",
         )
     return folded(model, weights_of(run).fitting(SET, model.sparse, run))
-
-
-def _exported(config: ExportConfig) -> dict[str, Any]:
-    out = Path(config.out)
-    asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
-    check_replaceable(*asked)
-    run, trained = _exportable(config)
-    tables = None if config.input is None else ExportedTables.open(config, Path(config.input))
-    if tables is not None:
-        model, weights_D = tables.model, tables.decoder.weights_D
-    else:
-        model, weights_D = _folded(run, trained)
-    names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
-    weights = {name: weights_D[SLOTS[name]].tolist() for name in names}
-    with WholeFolder(*asked) as aside:
-        if tables is not None:
-            pairs, features, escape = tables.write(aside), tables.features, tables.escape
-            tables.change(weights)
-        else:
-            escape, features = _write_tables(aside, model, trained.decoder.options)
-        lm = language_model_file(run, trained)
-        if escape:
-            write_lines(aside / LM_FILE, map(escape_bars, iterate_lines(lm)))
-        else:
-            copy_packed(lm, aside / LM_FILE)
-        settings = {name: getattr(trained.decoder, key) for name, key in SEARCH.items()}
-        settings["search-algorithm"] = ALGORITHMS.index(trained.decoder.algorithm)
-        lm_feature = f"KENLM name=LM0 factor=0 path={LM_FILE} order={model.lm.order}"
-        features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *features, "Distortion", lm_feature]
-        write_moses_ini(aside / INI, features, weights, settings)
-        text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
-        vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
-        for side, caser in text.casers.items():
-            lines = caser.moses_lines(vocabularies[side].words)
-            write_lines(aside / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
-        more = {} if tables is None else {"tables": True, "escaped": escape}
-        write_json(aside / MARK, {"format": FORMAT, "run": str(run), **more}, indent=1)
-    if tables is not None:
-        return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
-    return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
 
 
 def _write_tables(out: Path, model: PhraseModel, options: int) -> tuple[bool, list[str]]:

@@ -17,11 +17,10 @@ import numpy as np
 from xlate.candidates.block_instances import OracleStep, write_events
 from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.store import CandidateStore
-from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.errors import refuse_if
-from xlate.features.block import FAMILIES, MORE_FLOATS
+from xlate.features.block import MORE_FLOATS
 from xlate.jobs.train.recipe import (
     DevBleu,
     EventRecipe,
@@ -94,7 +93,6 @@ class LocalTraining(EventRecipe):
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         loss = config.loss
-        check_event_model(config.model)
         one_of("loss.name", [loss.name], (*losses_of_events(), UNIFORM, GLOBAL))
         if loss.floats.data != "nbest":
             refuse_base(config, "no base, or a loss that starts from a run: mira, another tuner, xbleu or global")
@@ -161,18 +159,6 @@ class LocalTraining(EventRecipe):
         figures = _summary(stores, held, load_weights(run.weights).sets)
         measured = measured_splits(config, self.work, run, held.state.seen)
         return {"work": config.work, **figures, **measured, "history": held.state.history}
-
-
-def check_event_model(model: EventModelConfig) -> None:
-    """Checks the features of a model over blocks.
-
-    Raises:
-        InputError: a feature is unknown, or there are no floats.
-    """
-    floats = event_kind(model.kind).choices
-    one_of("model.floats", model.floats, floats)
-    one_of("model.binary", model.binary, tuple(FAMILIES))
-    refuse_if(not model.floats, "a model without floats", "model.floats=[]", f"at least one of {', '.join(floats)}")
 
 
 def check_split(work: WorkDirectory, setting: str, split: str) -> None:

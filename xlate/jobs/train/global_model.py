@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
-from xlate.jobs.train.events import check_event_model, check_split
+from xlate.jobs.train.events import check_split
 from xlate.jobs.train.lists import sample
 from xlate.jobs.train.recipe import (
     WorkRecipe,
@@ -86,8 +86,6 @@ class GlobalMethod(WorkRecipe):
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
-        if config.model.kind in EVENT_KINDS:
-            check_event_model(config.model)
         refuse_if(
             config.base is None, "the global model needs a run of the local model to start from", "no base", "base=RUN"
         )

@@ -32,7 +32,6 @@ from xlate.cluster import opened_cluster, run_tasks, uses_cluster
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, to_yaml
 from xlate.errors import refuse_if
-from xlate.jobs.train.events import check_event_model
 from xlate.jobs.train.jackknife import PART, Jackknife, fold_classifiers, headroom
 from xlate.jobs.train.recipe import (
     WorkRecipe,
@@ -47,7 +46,7 @@ from xlate.learning.settings import FoldedListsConfig, ListsConfig, SparseListsC
 from xlate.machine import Stopped
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
-from xlate.models.kind import EVENT_KINDS, FoldSystems, ListedModel, kind_of
+from xlate.models.kind import FoldSystems, ListedModel, kind_of
 from xlate.progress import tell, track
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, load_weights, save_weights
@@ -85,8 +84,6 @@ class ListTraining(WorkRecipe):
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
-        if config.model.kind in EVENT_KINDS:
-            check_event_model(config.model)
         kind_of(config.model.kind).check_lists(config)
         check_lists(config)
         start = "uniform" if config.loss.tune is None else config.loss.tune.start

@@ -12,8 +12,17 @@ import numpy as np
 from xlate.array_types import Uints
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError, refuse_if
-from xlate.features.block import FLOATS, MORE_FLOATS, BigramIndex, BlockNames, MoreFloats, block_arrays, more_floats
+from xlate.errors import InputError, check_choice, refuse_if
+from xlate.features.block import (
+    FAMILIES,
+    FLOATS,
+    MORE_FLOATS,
+    BigramIndex,
+    BlockNames,
+    MoreFloats,
+    block_arrays,
+    more_floats,
+)
 from xlate.kernels.features.blocks import BlockArrays
 from xlate.models.block.decoder import AnyBlockSystem, BlockDecoder
 from xlate.models.block.model import BlockLexicon, BlockModel
@@ -58,6 +67,18 @@ class EventKind(Kind):
     def names(self, model: EventModelConfig) -> tuple[str, ...]:
         """The floats of a model's settings: the kind's own, trained or not, and the optional ones that are named."""
         return (*self.floats, *more_floats(model.floats))
+
+    def check(self, model: Any) -> None:
+        """There are floats, and all features are known."""
+        for key, known in (("floats", self.choices), ("binary", FAMILIES)):
+            for name in getattr(model, key):
+                check_choice(f"unknown value of model.{key}", name, known)
+        refuse_if(
+            not model.floats,
+            "a model without floats",
+            "model.floats=[]",
+            f"at least one of {', '.join(self.choices)}",
+        )
 
     @abstractmethod
     def feature_arrays(self, estimates: Estimates, model: EventModelConfig, keys_F: Uints) -> BlockArrays:
