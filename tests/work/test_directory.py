@@ -9,10 +9,11 @@ import pytest
 
 from xlate.arrays.scratch import Scratch
 from xlate.lm.kneser_ney import estimate
+from xlate.text.folders import write_json
 from xlate.text.lines import write_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary
 from xlate.work import directory
-from xlate.work.directory import WorkDirectory
+from xlate.work.directory import PLAN, WorkDirectory
 
 VOCABULARY = Vocabulary("abcd")
 REST = {"phrases": {"max_length": 3, "min_count": 1, "on": []}, "blocks": {"settings": {}, "on": []}, "memory_mb": 1}
@@ -30,7 +31,7 @@ def test_the_language_model_counts_further_text(
     with Scratch(memory_mb, tmp_path) as scratch:
         text = EncodedText.encode(target, VOCABULARY)
         work = WorkDirectory(tmp_path)
-        work.write_plan({"lm": {"settings": {}, "on": []}, **REST})
+        write_json(work.path / PLAN, {"lm": {"settings": {}, "on": []}, **REST})
         arpa = work.estimated_lm(text, 3, VOCABULARY, scratch)
         for one, other in zip(arpa.tables, estimate(whole, VOCABULARY, 3).tables, strict=True):
             np.testing.assert_array_equal(one.words_Kn, other.words_Kn)

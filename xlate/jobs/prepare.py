@@ -18,12 +18,12 @@ from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError, refuse_if
 from xlate.jobs.mixture import MixedDirectory
 from xlate.machine import megabytes
-from xlate.text.folders import awaited, check_is_folder
+from xlate.text.folders import awaited, check_is_folder, write_json
 from xlate.text.lines import count_lines
 from xlate.work import align_parts
 from xlate.work.corpus_files import check_dev_set, resolve_files, write_demo_corpus
 from xlate.work.corpus_stage import make_corpus
-from xlate.work.directory import LINKS, PLANNED, STAGES, WorkDirectory
+from xlate.work.directory import LINKS, PLAN, PLANNED, STAGES, WorkDirectory
 from xlate.work.stages import check_stage, cores, file_hash, identity_of, run_stage
 from xlate.work.text_stages import PARTS, count_by_tasks
 
@@ -79,7 +79,7 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
         "phrases": extracted,
         "blocks": {"settings": counted, "on": [identity_of(extracted)], "version": 2},
     }
-    work.write_plan({**plan, "memory_mb": megabytes(config.memory)})
+    write_json(path / PLAN, {**plan, "memory_mb": megabytes(config.memory)})
     # Only here are both texts of a mixture known.
     wanted = {*config.stages, *(("lm", "phrases") if base else ())}
     if uses_cluster(config.cluster):

@@ -15,12 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-
-def segment_ids(offsets_I1: Tensor, size: int | None) -> Tensor:
-    """The segment of every value: offsets 0 2 3 give 0 0 1. If the `size` is known, nothing waits for a GPU."""
-    lengths_I = offsets_I1[1:] - offsets_I1[:-1]
-    segments_I = torch.arange(len(lengths_I), device=offsets_I1.device)
-    return torch.repeat_interleave(segments_I, lengths_I, output_size=size)
+from xlate.scoring.linear import segment_ids
 
 
 class _SegmentSum(torch.autograd.Function):

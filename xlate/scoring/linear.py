@@ -162,8 +162,7 @@ class Resident:
         """As `CandidateBatch.crossed`: pairs of contexts and ids written out, for `size` weights."""
         if self.context_offsets_I1 is None or self.contexts_X is None:
             return self
-        instances = torch.arange(len(self), device=self.contexts_X.device)
-        instance_C = torch.repeat_interleave(instances, self.candidate_offsets_I1.diff())
+        instance_C = segment_ids(self.candidate_offsets_I1)
         instance_N = torch.repeat_interleave(instance_C, self.part_id_offsets_P1.diff())
         contexts, offsets_N1 = _gathered(self.context_offsets_I1, instance_N)
         part_Y = torch.repeat_interleave(self.part_ids_N.long(), offsets_N1.diff())
@@ -232,15 +231,20 @@ class Resident:
         Gains above 0 mark true candidates.
         """
         true_C = self.gain_C > 0
-        size_I = self.candidate_offsets_I1.diff()
-        instance_C = torch.repeat_interleave(torch.arange(len(size_I), device=size_I.device), size_I)
         positives = torch.nonzero(true_C)[:, 0]
+        instance_C = segment_ids(self.candidate_offsets_I1)
         others, offsets = _gathered(self.candidate_offsets_I1, instance_C[positives])
-        place = torch.repeat_interleave(torch.arange(len(positives), device=size_I.device), offsets.diff())
-        own = others == positives[place]
+        own = others == positives[segment_ids(offsets)]
         kept = own | ~true_C[others]
         sizes = torch.segment_reduce(kept.double(), "sum", offsets=offsets, initial=0.0).long()
         return others[kept], own[kept], torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+
+
+def segment_ids(offsets_I1: Tensor, size: int | None = None) -> Tensor:
+    """The segment of every value: offsets 0 2 3 give 0 0 1. If the `size` is known, nothing waits for a GPU."""
+    lengths_I = offsets_I1.diff()
+    segments_I = torch.arange(len(lengths_I), device=offsets_I1.device)
+    return torch.repeat_interleave(segments_I, lengths_I, output_size=size)
 
 
 def _gathered(offsets: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ become tokens, and words become lines again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -27,7 +27,7 @@ from xlate.lm.model import NgramModel
 from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents
 from xlate.text.factors import FactorNames, with_factors
-from xlate.text.folders import Fields, check_fields, read_json, write_json
+from xlate.text.folders import Fields, check_fields, read_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import Preprocessor, Truecaser, split_tokens
@@ -208,10 +208,6 @@ class WorkDirectory:
                 read_stage(self.path, name)
         _ = self.plan
         return self
-
-    def write_plan(self, plan: Mapping[str, Any]) -> None:
-        """Records what the planned stages are to be made from, and in how many megabytes."""
-        write_json(self.path / PLAN, plan)
 
     @cached_property
     def plan(self) -> dict[str, Any]:
@@ -519,11 +515,6 @@ class WorkDirectory:
             return {POS: self._tagger.tags(self._source_words(line))}
         names = self._factor_names["source"]
         return names.split(line)[1] if names.names else {}
-
-    @property
-    def has_tagger(self) -> bool:
-        """Whether the text was prepared with a tagger."""
-        return self._tagger is not None
 
     def source_tags(self, words: Sequence[str]) -> list[str]:
         """The tags of a sentence's tokens, by the tagger that the text was prepared with.

@@ -302,7 +302,7 @@ def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
     told: set[tuple[str, str]] = set()
 
     def ids(words: Sequence[str], name: str) -> Ints32:
-        tagged = name == POS and work.has_tagger
+        tagged = name == POS and "tagger" in work.preprocessing
         values, known = work.source_tags(words) if tagged else factor_values(words, name), vocabularies[name]
         for value in values:
             if value not in known and (name, value) not in told:
