@@ -99,7 +99,18 @@ class StoreWriter:
                 before = self._arrays[name].columns[0]
                 raise ValueError(f"{name}: {array.shape[1]} columns, but {before} in the batches before")
         for name, array in present.items():
-            self._append(name, array)
+            if name not in self._arrays:
+                stream = (self.aside / f"{name}.npy").open("w+b")
+                self._arrays[name] = ArrayStream(stream, np.dtype(LAYOUT[name][0]), array.shape[1:])
+                self._ends[name] = 0
+                if "offsets" in name:
+                    self._arrays[name].append(np.zeros(1, np.int64))
+            rows = array
+            if "offsets" in name:
+                rows = array[1:] + self._ends[name]
+                self._ends[name] += int(array[-1])
+            with naming_file(self.directory / f"{name}.npy"):
+                self._arrays[name].append(rows)
 
     def close(self) -> None:
         """Completes the files and gives the folder its final name, replacing an older store of that name."""
@@ -135,20 +146,6 @@ class StoreWriter:
                 raise
         else:
             self.discard()
-
-    def _append(self, name: str, array: AnyArray) -> None:
-        if name not in self._arrays:
-            stream = (self.aside / f"{name}.npy").open("w+b")
-            self._arrays[name] = ArrayStream(stream, np.dtype(LAYOUT[name][0]), array.shape[1:])
-            self._ends[name] = 0
-            if "offsets" in name:
-                self._arrays[name].append(np.zeros(1, np.int64))
-        if "offsets" in name:
-            moved = array[1:] + self._ends[name]
-            self._ends[name] += int(array[-1])
-            array = moved
-        with naming_file(self.directory / f"{name}.npy"):
-            self._arrays[name].append(array)
 
 
 @dataclass(frozen=True, eq=False)

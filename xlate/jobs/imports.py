@@ -235,27 +235,25 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
                 "moses=FILE takes a moses.ini of any name",
                 file=path,
             )
-        return _import_grammar(config, str(path))
+        # A whole grammar of Joshua, cdec or Moses, with `filter` only the rules that a text needs.
+        settings = with_settings(GrammarSearch(), config.decoder, "decoder")
+        system = open_grammar(path, config.decoder)
+        grammar, model = system.grammar, system.model
+        text = imported_text(config, (" ".join(words_of(rule.source)) for rule in grammar.scfg.rules))
+        if config.filter is not None:
+            grammar = grammar.needed_for(map(text.source_tokens, iterate_lines(config.filter)))
+            system = system.changed(grammar=grammar)
+        figures = {
+            "rules": len(grammar.scfg),
+            "features": len(system.feature_names),
+            "lm_order": None if model is None else model.order,
+            "decoder": settings.algorithm,
+            "normal_form": normal_form(grammar.scfg, grammar.copy_label)[0],
+        }
 
+        def save(run: Path) -> None:
+            save_grammar(run / MODEL_FOLDER, grammar, model)
 
-def _import_grammar(config: ImportConfig, file: str) -> dict[str, Any]:
-    """A whole grammar of Joshua, cdec or Moses, with `filter` only the rules that a text needs."""
-    settings = with_settings(GrammarSearch(), config.decoder, "decoder")
-    system = open_grammar(Path(file), config.decoder)
-    grammar, model = system.grammar, system.model
-    text = imported_text(config, (" ".join(words_of(rule.source)) for rule in grammar.scfg.rules))
-    if config.filter is not None:
-        grammar = grammar.needed_for(map(text.source_tokens, iterate_lines(config.filter)))
-        system = system.changed(grammar=grammar)
-    figures = {
-        "rules": len(grammar.scfg),
-        "features": len(system.feature_names),
-        "lm_order": None if model is None else model.order,
-        "decoder": settings.algorithm,
-        "normal_form": normal_form(grammar.scfg, grammar.copy_label)[0],
-    }
-
-    def save(run: Path) -> None:
-        save_grammar(run / MODEL_FOLDER, grammar, model)
-
-    return _write_run(config, file, text, GrammarModelConfig(), settings, {KIND: system.weights}, save, figures)
+        return _write_run(
+            config, str(path), text, GrammarModelConfig(), settings, {KIND: system.weights}, save, figures
+        )

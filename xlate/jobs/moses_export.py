@@ -150,7 +150,24 @@ class ExportedTables:
         for number, words in enumerate(track(self.lines, "writing tables")):
             names, scores = self._named(words)
             named.append(" ".join(names))
-            self._write_table(folder, number, scores)
+            path, table = folder / f"{number}.gz", self.model.table
+            rows = np.array([pair for _, pair in scores], np.int64)
+            targets = spell_phrases(path, self.model.target_phrases(rows), self.model.target_vocabulary, self.escape)
+            spelled = [(source, target) for (source, _), target in zip(scores, targets, strict=True)]
+            order = sorted(range(len(rows)), key=lambda r: [(text + BAR).encode() for text in spelled[r]])
+            rows, spelled = rows[order], [spelled[r] for r in order]
+            others = np.array(list(scores.values())).reshape(len(rows), len(self.floats) + len(self.places))[order]
+            columns = [table.scores_B4[rows], others]
+            if self.model.reordering is not None:
+                reordering_R6 = self.model.reordering.probability_BK2[rows]
+                known_R = ~np.isnan(reordering_R6[:, 0])
+                if self.inside:
+                    columns.append(np.where(known_R[:, None], reordering_R6, 1.0))
+                else:
+                    held = zip(spelled, reordering_R6.tolist(), known_R, strict=True)
+                    texts = (BAR.join([*pair, numbers_text(values, True)]) for pair, values, known in held if known)
+                    write_lines(folder / f"reordering.{number}.gz", texts)
+            write_lines(path, pair_lines(table, rows, spelled, np.concatenate(columns, axis=1), exact=True))
             total += len(scores)
         write_lines(folder / INPUT, named)
         more = "".join(f" {name}" for name in self.floats)
@@ -182,26 +199,6 @@ class ExportedTables:
             if clear:
                 break
         return names, scores
-
-    def _write_table(self, folder: Path, number: int, scores: Scores) -> None:
-        path, table = folder / f"{number}.gz", self.model.table
-        rows = np.array([pair for _, pair in scores], np.int64)
-        targets = spell_phrases(path, self.model.target_phrases(rows), self.model.target_vocabulary, self.escape)
-        spelled = [(source, target) for (source, _), target in zip(scores, targets, strict=True)]
-        order = sorted(range(len(rows)), key=lambda r: [(text + BAR).encode() for text in spelled[r]])
-        rows, spelled = rows[order], [spelled[r] for r in order]
-        more = np.array(list(scores.values())).reshape(len(rows), len(self.floats) + len(self.places))[order]
-        columns = [table.scores_B4[rows], more]
-        if self.model.reordering is not None:
-            reordering_R6 = self.model.reordering.probability_BK2[rows]
-            known_R = ~np.isnan(reordering_R6[:, 0])
-            if self.inside:
-                columns.append(np.where(known_R[:, None], reordering_R6, 1.0))
-            else:
-                held = zip(spelled, reordering_R6.tolist(), known_R, strict=True)
-                texts = (BAR.join([*pair, numbers_text(values, True)]) for pair, values, known in held if known)
-                write_lines(folder / f"reordering.{number}.gz", texts)
-        write_lines(path, pair_lines(table, rows, spelled, np.concatenate(columns, axis=1), exact=True))
 
 
 TABLE, INI = "phrase-table.gz", "moses.ini"

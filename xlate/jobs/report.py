@@ -321,7 +321,14 @@ def table_text(rows: Rows) -> str:
 
     Columns that are empty in every row are left out. If a row has several seeds, a line below explains the figures.
     """
-    measures = _shown_measures(rows)
+    # Measures besides BLEU get columns if rows name them, and LexAcc if the paper's table has it.
+    measures: set[str] = set()
+    for run in chain(*rows.values()):
+        # The requested measures are not part of a run's identity.
+        held = yaml.safe_load(plain_file(run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
+        asked = set(held.get("measures") or [])
+        measures |= asked if asked != ALL_MEASURES else set()
+        measures |= {"lexacc"} if run.settings.get("row.paper_lexacc") else set()
     seeds = {number: list(by_seed(runs).values()) for number, runs in sorted(rows.items())}
     table: list[dict[str, str]] = []
     for number, runs in seeds.items():
@@ -349,20 +356,6 @@ def table_text(rows: Rows) -> str:
     shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
     columns = [Column(name, [cells[name].replace("|", "&#124;") for cells in table]) for name in shown]
     return Table(columns).markdown() + (f"\n{OVER_SEEDS}" if max(map(len, seeds.values())) > 1 else "")
-
-
-def _shown_measures(rows: Rows) -> set[str]:
-    """The measures besides BLEU that get columns: those that rows name, and LexAcc if the paper's table has it."""
-    named: set[str] = set()
-    for run in chain(*rows.values()):
-        # The requested measures are not part of a run's identity.
-        held = yaml.safe_load(plain_file(run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
-        asked = set(held.get("measures") or [])
-        if asked != ALL_MEASURES:
-            named |= asked
-        if run.settings.get("row.paper_lexacc"):
-            named.add("lexacc")
-    return named
 
 
 def _figure(runs: list[Run], name: str) -> str:
