@@ -18,7 +18,7 @@ from xlate.config.schema import ImportConfig, TrainConfig
 from xlate.config.stored import MODEL as MODEL_FOLDER
 from xlate.config.stored import to_yaml
 from xlate.config.typed import build, with_settings
-from xlate.errors import InputError, check_choice
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.formats.moses_ini import MODELS, MosesIni, read_moses_ini
 from xlate.formats.moses_rules import is_hierarchical
 from xlate.formats.moses_table import phrases_in
@@ -60,18 +60,22 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
         InputError: settings that are unknown or do not go together.
     """
     source_language, _, target_language = (config.pair or "").partition("-")
-    if config.pair is not None and not (source_language and target_language):
-        raise InputError("not a language pair", config.pair, "pair=SOURCE-TARGET, such as de-en")
+    refuse_if(
+        config.pair is not None and not (source_language and target_language),
+        "not a language pair",
+        config.pair,
+        "pair=SOURCE-TARGET, such as de-en",
+    )
     # If no casing is set, the units show it.
     case = config.case or ("true" if config.truecase else None)
     if case is not None:
         check_choice("unknown casing", case, CASES)
-    if len(config.truecase) != (len(SIDES) if case == "true" else 0):
-        raise InputError(
-            "truecasing needs two models",
-            f"case={case} truecase={list(config.truecase)}",
-            "truecase=[SOURCE,TARGET], and case=true",
-        )
+    refuse_if(
+        len(config.truecase) != (len(SIDES) if case == "true" else 0),
+        "truecasing needs two models",
+        f"case={case} truecase={list(config.truecase)}",
+        "truecase=[SOURCE,TARGET], and case=true",
+    )
     if config.pair is None and case in (None, "keep"):
         return TokenizedText()
     capitals, escape, dashes = (True, False, False) if config.pair is None else _written(sources)
@@ -155,10 +159,13 @@ def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
     search, table = search_of(ini, given), ini.find(*KINDS["TranslationModel0"])
     lines = () if table is None else iterate_lines(ini.file(table))
     text = imported_text(config, (line.partition("|||")[0] for line in lines))
-    if "weight-file" in ini.settings:
-        raise InputError(
-            "sparse weights cannot be imported yet", "[weight-file]", "a system of dense features", file=file
-        )
+    refuse_if(
+        "weight-file" in ini.settings,
+        "sparse weights cannot be imported yet",
+        "[weight-file]",
+        "a system of dense features",
+        file=file,
+    )
     only = None
     if config.filter is not None:
         only = phrases_in(map(text.source_tokens, iterate_lines(config.filter)), search.max_phrase)

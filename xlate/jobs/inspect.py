@@ -102,8 +102,7 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
     Raises:
         InputError: the run cannot translate.
     """
-    if "\n" in line:
-        raise InputError("one sentence at a time", repr(line), "a line")
+    refuse_if("\n" in line, "one sentence at a time", repr(line), "a line")
     translation = run.translator.translate_line(line)
     for text in (line, translation.text, translation.explanation):
         console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -171,13 +170,21 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
     Raises:
         InputError: neither run has the requested family or text, or they are the same run.
     """
-    if run.folder.resolve() == other.folder.resolve():
-        raise InputError("a run does not differ from itself", f"diff={other.folder}", "another run")
+    refuse_if(
+        run.folder.resolve() == other.folder.resolve(),
+        "a run does not differ from itself",
+        f"diff={other.folder}",
+        "another run",
+    )
     known = list(dict.fromkeys([*families_of(run.weights), *families_of(other.weights)]))
     here, there = (of_families(learned_features(side.weights), config.family, known) for side in (run, other))
     found = [c for c in changes_between(here, there) if config.find is None or config.find in c.name]
-    if config.find is not None and not found:
-        raise InputError("no feature of the two runs has this text in its name", config.find, "part of a feature name")
+    refuse_if(
+        config.find is not None and not found,
+        "no feature of the two runs has this text in its name",
+        config.find,
+        "part of a feature name",
+    )
     largest = [change for change in found if change.word != SAME][: config.top]
     # A feature has the name that the last of the two runs with it gives it.
     named = dict.fromkeys(((change.set_name, change.name) for change in largest), "")

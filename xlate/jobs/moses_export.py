@@ -10,7 +10,7 @@ import numpy as np
 from xlate.array_types import Floats
 from xlate.config.schema import ExportConfig, TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.formats.moses_ini import phrase_feature, reordering_feature, write_moses_ini
 from xlate.formats.moses_table import (
     BAR,
@@ -280,13 +280,13 @@ def _exportable(config: ExportConfig) -> tuple[Path, TrainConfig]:
     if kind != KIND:
         raise InputError("only phrase models can be exported to Moses", f"model.kind={kind}", file=run)
     trained = located_config(run, work=config.work)
-    if trained.model.histories or trained.model.joint:
-        raise InputError(
-            "Moses has no features with history",
-            f"model.histories={trained.model.histories} model.joint={trained.model.joint}",
-            "a run without them",
-            file=run,
-        )
+    refuse_if(
+        trained.model.histories or trained.model.joint,
+        "Moses has no features with history",
+        f"model.histories={trained.model.histories} model.joint={trained.model.joint}",
+        "a run without them",
+        file=run,
+    )
     return run, trained
 
 

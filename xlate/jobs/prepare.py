@@ -15,7 +15,7 @@ from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import arrays_of, save_arrays
 from xlate.cluster import uses_cluster
 from xlate.config.schema import PrepareConfig
-from xlate.errors import InputError, refuse_if
+from xlate.errors import refuse_if
 from xlate.jobs.mixture import MixedDirectory
 from xlate.machine import megabytes
 from xlate.text.folders import awaited, check_is_folder, write_json
@@ -105,12 +105,12 @@ def _directory(config: PrepareConfig) -> WorkDirectory:
     if config.mix is None:
         return WorkDirectory(path)
     base, smoothing = WorkDirectory(Path(config.mix)).check(), config.phrases.smoothing
-    if base.path.resolve() == path.resolve() or links or not dev or smoothing != "none":
-        raise InputError(
-            "texts that cannot be mixed",
-            f"phrases.smoothing={smoothing}, mix={config.mix} work={config.work}, align.links={links}, dev set: {dev}",
-            "another folder for work, an aligner, a dev set, and phrases.smoothing=none",
-        )
+    refuse_if(
+        base.path.resolve() == path.resolve() or links or not dev or smoothing != "none",
+        "texts that cannot be mixed",
+        f"phrases.smoothing={smoothing}, mix={config.mix} work={config.work}, align.links={links}, dev set: {dev}",
+        "another folder for work, an aligner, a dev set, and phrases.smoothing=none",
+    )
     return MixedDirectory(path, base, None if weight is None else np.array([1 - weight, weight]))
 
 

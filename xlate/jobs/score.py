@@ -16,7 +16,7 @@ from rich.console import Console
 
 from xlate.array_types import Floats
 from xlate.config.schema import CompareConfig, ScoreConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
 from xlate.metrics.score import Evaluation, evaluate, system_figures, tokenizer, with_column
 from xlate.metrics.significance import PairedTests, Resampling, paired_runs, sentence_statistics
@@ -52,18 +52,17 @@ def read_output(path: str | Path, split: str) -> Output:
         InputError: the folder is no run or the run has not translated this set, or the file cannot be read.
     """
     path = Path(path)
-    if not path.exists():
-        raise InputError(
-            "no such run or file",
-            "nothing with this name",
-            "the folder of a run, or a text file with one translation per line",
-            "check the name; xlate train run=RUN writes a run, xlate translate run=RUN output=FILE a text file",
-            file=path,
-        )
+    refuse_if(
+        not path.exists(),
+        "no such run or file",
+        "nothing with this name",
+        "the folder of a run, or a text file with one translation per line",
+        "check the name; xlate train run=RUN writes a run, xlate translate run=RUN output=FILE a text file",
+        path,
+    )
     if not path.is_dir():
         return Output(path.name, read_lines(path))
-    if not (path / MARK).exists():
-        raise InputError("a folder that is not a run", f"no {MARK}", "a run or a text file", file=path)
+    refuse_if(not (path / MARK).exists(), "a folder that is not a run", f"no {MARK}", "a run or a text file", file=path)
     written = path / f"{split}.out"
     if not written.exists():
         raise InputError(
@@ -137,8 +136,7 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     Raises:
         InputError: outputs, references or columns that cannot be read or do not fit together.
     """
-    if not config.hyp:
-        raise InputError("nothing to score", "no output", "one file or run, or more")
+    refuse_if(not config.hyp, "nothing to score", "no output", "one file or run, or more")
     ours = [read_output(path, config.split) for path in config.hyp]
     theirs = [read_output(path, config.split) for path in config.against]
     # If only columns made elsewhere are requested, no references are needed.
@@ -159,13 +157,13 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     if theirs:
         other = _evaluated(config, theirs, references, config.against_columns, "against_columns")
         others = system_figures(other)[0]
-        if found[0].figures.keys().isdisjoint(other[0].figures):
-            raise InputError(
-                "nothing to compare",
-                f"columns={list(config.columns)} against_columns={list(config.against_columns)}",
-                "a measure, or a column of the same name for both systems",
-                "against_columns=[NAME=FILE,…] with the names of columns, or leave out measures=[]",
-            )
+        refuse_if(
+            found[0].figures.keys().isdisjoint(other[0].figures),
+            "nothing to compare",
+            f"columns={list(config.columns)} against_columns={list(config.against_columns)}",
+            "a measure, or a column of the same name for both systems",
+            "against_columns=[NAME=FILE,…] with the names of columns, or leave out measures=[]",
+        )
         tests = paired_runs([run.stats for run in found], [run.stats for run in other], Resampling(seed=config.seed))
         figures |= {"against": others, "paired": tests.to_json()}
         words = f"{words}\n{tests.summary()}"
@@ -320,13 +318,13 @@ def _source(config: CompareConfig, work: WorkDirectory | None, count: int) -> li
     """The source lines: those given, or those of a run's work directory if their number fits."""
     if config.src is not None:
         lines = read_lines(config.src)
-        if len(lines) != count:
-            raise InputError(
-                "a source of a different length",
-                f"{len(lines)} lines of source and {count} translations",
-                "as many lines",
-                file=config.src,
-            )
+        refuse_if(
+            len(lines) != count,
+            "a source of a different length",
+            f"{len(lines)} lines of source and {count} translations",
+            "as many lines",
+            file=config.src,
+        )
         return lines
     if work is None or not work.has_split(config.split):
         return None

@@ -18,7 +18,7 @@ from typing import Any
 from xlate.config.schema import USES, TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
-from xlate.errors import InputError, check_choice
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.models.kind import is_grammar, open_system
 from xlate.models.pack_format import check_sentences, is_pack, read_pack, unpacked
 from xlate.models.run_files import located_runs
@@ -305,10 +305,12 @@ class Translator:
         Raises:
             InputError: the numbers of targets and lines differ.
         """
-        if len(lines) != len(targets):
-            raise InputError(
-                "every line needs a target", f"{len(lines)} lines, {len(targets)} targets", "as many targets as lines"
-            )
+        refuse_if(
+            len(lines) != len(targets),
+            "every line needs a target",
+            f"{len(lines)} lines, {len(targets)} targets",
+            "as many targets as lines",
+        )
         tokens = [self.tokens(line, number) for number, line in enumerate(lines, self.before)]
         return list(zip(tokens, map(self.text.target_tokens, targets), strict=True))
 

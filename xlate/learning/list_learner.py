@@ -17,7 +17,7 @@ from torch import Tensor
 
 from xlate.array_types import AnyArray, AnyFloats, Bools, Floats, Ints
 from xlate.arrays.ragged import places_of
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import (
     ListRoom,
@@ -51,8 +51,12 @@ def loss_of_lists(settings: ListsConfig) -> Loss:
     """
     names = ("gamma", "margin", "pairs", "seed", "least_difference")
     loss = loss_of(settings.objective, **{name: getattr(settings, name) for name in names})
-    if loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.judges_each:
-        raise InputError("not a loss over lists with gains", settings.objective, "expected_bleu, cll, hinge …")
+    refuse_if(
+        loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.judges_each,
+        "not a loss over lists with gains",
+        settings.objective,
+        "expected_bleu, cll, hinge …",
+    )
     return loss
 
 
@@ -117,8 +121,12 @@ class ListLearner:
             lists = lists._replace(gain_C=truth_C.astype(np.float32))
         self.lists = lists
         parts = [np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)]
-        if min(map(len, parts)) < ranks.size:
-            raise InputError("too few lists", len(heldout_I), "some to learn from and some to hold out")
+        refuse_if(
+            min(map(len, parts)) < ranks.size,
+            "too few lists",
+            len(heldout_I),
+            "some to learn from and some to hold out",
+        )
         self.ranks, (self.train, self.heldout) = ranks, map(ranks.share, parts)
         start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, np.float64)
         self.rule = rule_of_lists(settings)

@@ -20,7 +20,7 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import held_out
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.learning.online_learner import OnlineLearner
 from xlate.learning.run import STATE, Arrays, Checkpoint
 from xlate.machine import Stopped
@@ -111,8 +111,9 @@ class Online:
         if not every:
             return rows, rows if self.learner.settings.select == "best" else rows[:0]
         held_I = held_out(len(rows), every)
-        if held_I.all() or not held_I.any():
-            raise InputError("too few sentences", len(rows), "some to learn from and some to hold out")
+        refuse_if(
+            held_I.all() or not held_I.any(), "too few sentences", len(rows), "some to learn from and some to hold out"
+        )
         return rows[~held_I], rows[held_I]
 
     def _iteration(self, stop: Callable[[], bool]) -> None:

@@ -81,8 +81,7 @@ class ListLoss(nn.Module):
     def _padded(self, scores: Tensor, gains: Tensor, mask: Tensor | None) -> Tensor:
         if mask is None:
             mask = torch.ones_like(scores, dtype=torch.bool)
-        if mask.dtype != torch.bool:
-            raise InputError("a mask of the wrong type", str(mask.dtype), "torch.bool: mask != 0")
+        refuse_if(mask.dtype != torch.bool, "a mask of the wrong type", str(mask.dtype), "torch.bool: mask != 0")
         if mask.shape != scores.shape:
             seen, expected = _shape(mask), f"{_shape(scores)}, as the scores"
             raise InputError("mask and scores differ in shape", seen, expected)
@@ -107,8 +106,7 @@ class ListLoss(nn.Module):
 
 
 def _check_tensors(scores: Tensor, gains: Tensor, needs: Needs) -> None:
-    if not scores.is_floating_point():
-        raise InputError("scores of the wrong type", str(scores.dtype), "floating point")
+    refuse_if(not scores.is_floating_point(), "scores of the wrong type", str(scores.dtype), "floating point")
     if scores.ndim not in (1, 2):
         expected = "(B, N) padded, (C,) with offsets, or (N,) of one list"
         raise InputError("scores of the wrong shape", _shape(scores), expected)
@@ -117,8 +115,7 @@ def _check_tensors(scores: Tensor, gains: Tensor, needs: Needs) -> None:
         shape = ", ".join(map(str, scores.shape))
         expected = f"({shape}, K) statistics" if needs is Needs.STATISTICS else f"({shape}), as the scores"
         raise InputError("gains and scores differ in shape", _shape(gains), expected)
-    if gains.device != scores.device:
-        raise InputError("gains on a different device", str(gains.device), str(scores.device))
+    refuse_if(gains.device != scores.device, "gains on a different device", str(gains.device), str(scores.device))
 
 
 def _check_flat(scores: Tensor, gains: Tensor, mask: Tensor | None, offsets: Tensor) -> None:
@@ -129,8 +126,7 @@ def _check_flat(scores: Tensor, gains: Tensor, mask: Tensor | None, offsets: Ten
     if offsets.ndim != 1 or len(offsets) < 2 or offsets.is_floating_point() or offsets.dtype == torch.bool:
         seen = f"{offsets.dtype} {_shape(offsets)}"
         raise InputError("unusable offsets", seen, "integers (I + 1,) for one list or more")
-    if offsets.device != scores.device:
-        raise InputError("offsets on a different device", str(offsets.device), str(scores.device))
+    refuse_if(offsets.device != scores.device, "offsets on a different device", str(offsets.device), str(scores.device))
     if _any((offsets[:1] != 0) | (offsets[-1:] != len(scores))):
         seen = f"from {int(offsets[0])} to {int(offsets[-1])}"
         raise InputError("offsets do not span the candidates", seen, f"from 0 to {len(scores)}")

@@ -248,14 +248,14 @@ def load_weights(path: str | Path) -> WeightsFile:
 
 def _check_finite(sets: Mapping[str, Weights], path: str | Path, remedy: str) -> None:
     strange = next((name for name, weights in sets.items() if not weights.finite), None)
-    if strange is not None:
-        raise InputError(
-            "a weight is not a finite number",
-            f"among the weights {strange}",
-            f"finite numbers, none beyond {LARGEST_FLOAT32:.3g}",
-            remedy,
-            file=path,
-        )
+    refuse_if(
+        strange is not None,
+        "a weight is not a finite number",
+        f"among the weights {strange}",
+        f"finite numbers, none beyond {LARGEST_FLOAT32:.3g}",
+        remedy,
+        path,
+    )
 
 
 def _unpacked(described: Mapping[str, Any], tensors: dict[str, AnyArray]) -> WeightsFile:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from xlate.errors import InputError, check_choice
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.settings import plain
 from xlate.text.classes import Tagger, hanta_version, open_tagger, read_classes, write_classes
 from xlate.text.factors import FactorNames
@@ -69,17 +69,18 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
             factors or documents do not match the texts.
     """
     source, dash, target = data.pair.partition("-")
-    if not (source and dash and target):
-        raise InputError("not a language pair", data.pair, "data.pair=SOURCE-TARGET, such as de-en")
+    refuse_if(
+        not (source and dash and target), "not a language pair", data.pair, "data.pair=SOURCE-TARGET, such as de-en"
+    )
 
     def fill(template: str) -> Path:
-        if "{root}" in template and not data.root:
-            raise InputError(
-                "the folder of the corpora is unknown",
-                "XLATE_DATA is not set",
-                "the folder that holds the corpora",
-                "export XLATE_DATA=FOLDER, or set data.root=FOLDER",
-            )
+        refuse_if(
+            "{root}" in template and not data.root,
+            "the folder of the corpora is unknown",
+            "XLATE_DATA is not set",
+            "the folder that holds the corpora",
+            "export XLATE_DATA=FOLDER, or set data.root=FOLDER",
+        )
         names = {"{root}": data.root or "", "{source}": source, "{target}": target, "{work}": str(work)}
         for name, value in names.items():
             template = template.replace(name, value)
@@ -121,12 +122,12 @@ def _factor_files(data: DataConfig, fill: Callable[[str], Path]) -> dict[tuple[s
 
 def _check_pairing(files: CorpusFiles) -> None:
     sources, targets = (len(files.held["train", side]) for side in SIDES)
-    if not sources or sources != targets:
-        raise InputError(
-            "training files do not pair up",
-            f"{sources} source and {targets} target files",
-            "the same number of each, at least one",
-        )
+    refuse_if(
+        not sources or sources != targets,
+        "training files do not pair up",
+        f"{sources} source and {targets} target files",
+        "the same number of each, at least one",
+    )
     beside = {f"data.documents.{split}": (paths, split, "source") for split, paths in files.documents.items()}
     for (split, side), named in files.factors.items():
         beside |= {f"data.factor_files.{split}_{side}_{name}": (paths, split, side) for name, paths in named.items()}
@@ -180,13 +181,13 @@ def check_settings(files: CorpusFiles) -> None:
     unknown = [part for part in data.tokenized if part not in PARTS]
     if unknown:
         raise InputError("unknown part of a corpus", f"data.tokenized={unknown}", ", ".join(PARTS))
-    if data.dev_pairs and data.dev_source is not None:
-        raise InputError(
-            "pairs cannot be held out of the training text as a dev set",
-            f"data.dev_pairs={data.dev_pairs}, data.dev_source={data.dev_source}",
-            "no separate dev set",
-            "leave out one of the two settings",
-        )
+    refuse_if(
+        data.dev_pairs and data.dev_source is not None,
+        "pairs cannot be held out of the training text as a dev set",
+        f"data.dev_pairs={data.dev_pairs}, data.dev_source={data.dev_source}",
+        "no separate dev set",
+        "leave out one of the two settings",
+    )
     for side in SIDES:
         _check_factors(files, side)
 
@@ -197,22 +198,22 @@ def check_dev_set(data: DataConfig) -> None:
     Raises:
         InputError: there is none, and the settings do not allow this.
     """
-    if data.dev_source is not None and not data.dev_references:
-        raise InputError(
-            "a dev set without references",
-            "data.dev_references is empty",
-            "data.dev_references=[FILE,…]",
-            "if this text has no translations, data.dev_pairs=1000 takes the last 1000 training pairs",
-            file=data.dev_source,
-        )
-    if data.dev_source is None and data.dev_pairs is None:
-        raise InputError(
-            "no dev set",
-            "neither data.dev_source nor data.dev_pairs is set",
-            "data.dev_source=FILE data.dev_references=[FILE], or data.dev_pairs=N",
-            "data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 means no dev set, "
-            "but most kinds of training need one",
-        )
+    refuse_if(
+        data.dev_source is not None and not data.dev_references,
+        "a dev set without references",
+        "data.dev_references is empty",
+        "data.dev_references=[FILE,…]",
+        "if this text has no translations, data.dev_pairs=1000 takes the last 1000 training pairs",
+        data.dev_source,
+    )
+    refuse_if(
+        data.dev_source is None and data.dev_pairs is None,
+        "no dev set",
+        "neither data.dev_source nor data.dev_pairs is set",
+        "data.dev_source=FILE data.dev_references=[FILE], or data.dev_pairs=N",
+        "data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 means no dev set, "
+        "but most kinds of training need one",
+    )
 
 
 def _check_factors(files: CorpusFiles, side: str) -> None:
@@ -240,8 +241,12 @@ def _check_factors(files: CorpusFiles, side: str) -> None:
             "tokenise first, then find the factors of the tokens; or let data.tagger find them in raw text",
         )
     separator = data.factor_separator
-    if names and (not separator or any(c.isspace() for c in separator)):
-        raise InputError("cannot separate factors", repr(separator), "a symbol without blanks")
+    refuse_if(
+        names and (not separator or any(c.isspace() for c in separator)),
+        "cannot separate factors",
+        repr(separator),
+        "a symbol without blanks",
+    )
 
 
 def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
@@ -298,12 +303,12 @@ def tagger_record(files: CorpusFiles) -> dict[str, str]:
             read.
     """
     data = files.data
-    if (data.tagger == CLASSES) != (files.tagger_classes is not None):
-        raise InputError(
-            "only the tagger by word classes needs a file of classes",
-            f"data.tagger={data.tagger}, data.tagger_classes={data.tagger_classes}",
-            "data.tagger=classes data.tagger_classes=FILE, or neither",
-        )
+    refuse_if(
+        (data.tagger == CLASSES) != (files.tagger_classes is not None),
+        "only the tagger by word classes needs a file of classes",
+        f"data.tagger={data.tagger}, data.tagger_classes={data.tagger_classes}",
+        "data.tagger=classes data.tagger_classes=FILE, or neither",
+    )
     if data.tagger is None:
         return {}
     if own := files.factor_names("source").names:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from xlate.arrays.stored import HEADER, is_whole
 from xlate.cluster import ClusterConfig, opened_cluster, run_tasks, uses_cluster
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.machine import peak_megabytes
 from xlate.progress import speak_in_fork
 from xlate.search.processes import Workers
@@ -229,14 +229,14 @@ def read_stage(work: Path, name: str) -> Stage:
         InputError: the work directory lacks it, or its `stage.json` is damaged.
     """
     marker, remedy = work / name / MARK, f"xlate prepare data=… work={work}"
-    if not marker.exists():
-        raise InputError(
-            "not a prepared work directory",
-            f"no finished stage {name!r}",
-            "what xlate prepare writes",
-            remedy,
-            file=work,
-        )
+    refuse_if(
+        not marker.exists(),
+        "not a prepared work directory",
+        f"no finished stage {name!r}",
+        "what xlate prepare writes",
+        remedy,
+        work,
+    )
     held = read_json(marker, "the record of a finished stage", remedy, {"layout": int, **FIELDS})
     return Stage(work / name, held["identity"], held["figures"], held["seconds"])
 

@@ -11,7 +11,7 @@ from xlate.align.links import Links
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER
 from xlate.cluster import ClusterConfig
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.lm.arpa import write_arpa
 from xlate.lm.kneser_ney import Windows, count_windows
 from xlate.lm.model import NgramModel
@@ -133,8 +133,9 @@ def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> 
     source, target = work.encoded
     if settings["test_filter"]:
         # Keeps the blocks and sentence pairs that are relevant to the test source (A9); other pairs become empty.
-        if not work.has_split("test"):
-            raise InputError("no text to filter by", "phrases.test_filter=true", "a test source in data")
+        refuse_if(
+            not work.has_split("test"), "no text to filter by", "phrases.test_filter=true", "a test source in data"
+        )
         test = EncodedText.encode([*map(work.source_tokens, work.source_lines("test"))], work.source_vocabulary)
         kept_S = shared_substrings_filter(source, test, min_words=settings["test_filter_min_words"])
         table = table.select(occurring_blocks(table, test))

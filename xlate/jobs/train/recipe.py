@@ -20,7 +20,7 @@ import torch
 
 from xlate.array_types import Uints
 from xlate.config.schema import DEVICES, TrainConfig
-from xlate.errors import InputError, check_choice, refuse_if
+from xlate.errors import check_choice, refuse_if
 from xlate.jobs.sparse_features import full_explanation, most_reordered
 from xlate.jobs.translate import Translation, Translator
 from xlate.learning.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
@@ -390,11 +390,11 @@ def device_of(name: str) -> torch.device:
     """
     check_choice("unknown device", name, DEVICES)
     there = name != "cpu" and torch.cuda.is_available()
-    if name == "cuda" and not there:
-        raise InputError(
-            "no GPU that PyTorch can use",
-            "device=cuda, and torch.cuda.is_available() is false",
-            "an NVIDIA GPU, its driver, and PyTorch with CUDA",
-            "device=auto uses the CPU if there is no GPU",
-        )
+    refuse_if(
+        name == "cuda" and not there,
+        "no GPU that PyTorch can use",
+        "device=cuda, and torch.cuda.is_available() is false",
+        "an NVIDIA GPU, its driver, and PyTorch with CUDA",
+        "device=auto uses the CPU if there is no GPU",
+    )
     return torch.device("cuda" if there else "cpu")
