@@ -220,7 +220,7 @@ class ContextListTraining(WorkRecipe):
 
     def learn(self, run: Run) -> dict[str, Any]:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
-        config, settings = self.config, self.config.loss.lists
+        config, settings, size = self.config, self.config.loss.lists, 1 << self.config.model.bits
         with run.ranks.in_turn():
             fold_classifiers(config, self.use, self.train_part, run.stop)
             model = Phrase().listed(self.system, self.work, self.base)
@@ -231,8 +231,7 @@ class ContextListTraining(WorkRecipe):
         some = sampled(lists.shards(), len(folds.fold_I), settings, config.seed)
         every = CandidateBatch.joined(list(some))
         learner = self._learner(every, model.theta, folds.fold_I, run)
-        size, spans = 1 << config.model.bits, learner.parts.spans
-        identities = [lists_identity(one, learner.settings, size) for one in (learner.lists, spans)]
+        identities = [lists_identity(one, learner.settings, size) for one in (learner.lists, learner.parts.spans)]
         made_from = {"lists": identities[0], "spans": identities[1], "weight": learner.parts.weight}
         checkpoint = run.checkpoint(identity_of(made_from), refuses=False)
         figures = gone_through(learner, checkpoint, settings, run, what=KIND)
