@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
+from xlate.array_types import AnyArray, Bools, Floats, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import chosen, pool, with_ids
 from xlate.features.structure import StructureFeatures
@@ -87,20 +87,28 @@ class OnlineLearner:
         known = self.oracles[sentence]
         pooled = found if known is None else pool([found, known], by_words=True)
         gain_C = self.document.gains(sentence, pooled.gain_CG)
-        worth_C = gain_C if not self.settings.hope else gain_C + self.settings.hope * self._scores(pooled)
+        worth_C = gain_C
+        if self.settings.hope:
+            # Under the current weights.
+            lists, arrays = self._arrays(pooled, np.zeros(pooled.candidates))
+            score_C = sparse_scores(arrays, self.learned.sparse_F) + lists.dense_CD @ self.learned.dense_D
+            worth_C = gain_C + self.settings.hope * score_C
         best_M = np.argsort(-worth_C, kind="stable")[: self.settings.m]
         self.oracles[sentence] = chosen(pooled, best_M)
         self.document.replace(sentence, pooled.gain_CG[best_M[0]].astype(np.float64))
         first_K = np.arange(min(self.settings.k, found.candidates))
         rows_C = np.union1d(first_K, best_M)
         oracle_M, hypothesis_K = np.searchsorted(rows_C, best_M), np.searchsorted(rows_C, first_K)
-        return self._step(chosen(pooled, rows_C), gain_C[rows_C], oracle_M, hypothesis_K)
-
-    def _scores(self, lists: CandidateBatch) -> Floats:
-        """The scores of candidates under the current weights, (C,)."""
-        lists, arrays = self._arrays(lists, np.zeros(lists.candidates))
-        score_C: Floats = sparse_scores(arrays, self.learned.sparse_F)
-        return score_C + lists.dense_CD @ self.learned.dense_D
+        gain_C = gain_C[rows_C]
+        _, arrays = self._arrays(chosen(pooled, rows_C), gain_C)
+        room = list_room(arrays, 1)
+        begin_list(arrays, self.learned, self.compiled, room)
+        score_C = room.score_X[: len(gain_C)].copy()
+        step = self.update.step(OneList(arrays, score_C, gain_C, oracle_M, hypothesis_K, self.compiled, self._room_F))
+        if step.slope_C.any():
+            room.slope_X[: len(gain_C)] = step.slope_C
+            step_list(arrays, self.learned, self.compiled, room)
+        return step
 
     def _arrays(self, lists: CandidateBatch, gain_C: Floats) -> tuple[CandidateBatch, CandidateArrays]:
         """Lists with numbered features, also in the form for compiled loops; makes room for their weights."""
@@ -108,18 +116,6 @@ class OnlineLearner:
             lists = with_ids(lists, self.growing)
         self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
         return lists, lists.arrays(gain_C, parts=True)
-
-    def _step(self, lists: CandidateBatch, gain_C: Floats, oracle_M: Ints, hypothesis_K: Ints) -> OnlineStep:
-        _, arrays = self._arrays(lists, gain_C)
-        room = list_room(arrays, 1)
-        begin_list(arrays, self.learned, self.compiled, room)
-        score_C = room.score_X[: len(gain_C)].copy()
-        given = OneList(arrays, score_C, gain_C, oracle_M, hypothesis_K, self.compiled, self._room_F)
-        step = self.update.step(given)
-        if step.slope_C.any():
-            room.slope_X[: len(gain_C)] = step.slope_C
-            step_list(arrays, self.learned, self.compiled, room)
-        return step
 
     def _hold(self, features: int) -> None:
         """Makes room for this many sparse features; an index may have grown while a sentence was decoded."""

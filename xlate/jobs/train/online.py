@@ -304,33 +304,29 @@ class ListsOfSentences:
         Raises:
             InputError: a process died; also whatever decoding raises.
         """
+        left = sentences = rows.tolist()
         if self.processes == 1 or len(rows) == 1:
-            found = self._decoded(weights, rows.tolist(), size)
-        else:
-            found = self._side_by_side(weights, rows.tolist(), size)
-        return self.lists.listed(found, rows.tolist())
-
-    def _decoded(self, weights: Weights, rows: Sequence[int], size: int) -> list[CandidateBatch]:
-        return list(self.system.hypotheses(weights, [self.lists.text.sources[i] for i in rows], size))
-
-    def _side_by_side(self, weights: Weights, rows: list[int], size: int) -> list[CandidateBatch]:
+            return self.lists.listed(self._decoded(weights, sentences, size), sentences)
         found: list[CandidateBatch] = []
         if self._shared is None or self._shared.room < len(weights.sparse_F):
             self.__exit__()
             # The first sentence is decoded here, so that functions compiled on demand are compiled only once.
-            found, rows = self._decoded(weights, rows[:1], size), rows[1:]
+            found, left = self._decoded(weights, left[:1], size), left[1:]
             self._shared = SharedWeights(weights, self.lists.system.growing)
             self._workers = Workers(self._work, self.processes)
         assert self._workers is not None
         self._shared.put(weights)
-        chunk = -(-len(rows) // (CHUNKS * self.processes))
-        for start in range(0, len(rows), chunk):
+        chunk = -(-len(left) // (CHUNKS * self.processes))
+        for start in range(0, len(left), chunk):
             if self._workers.full:
                 found += self._workers.take()
-            self._workers.give(size, rows[start : start + chunk])
+            self._workers.give(size, left[start : start + chunk])
         while len(self._workers):
             found += self._workers.take()
-        return found
+        return self.lists.listed(found, sentences)
+
+    def _decoded(self, weights: Weights, rows: Sequence[int], size: int) -> list[CandidateBatch]:
+        return list(self.system.hypotheses(weights, [self.lists.text.sources[i] for i in rows], size))
 
     def _work(self, size: int, rows: Sequence[Any]) -> list[CandidateBatch]:
         assert self._shared is not None
