@@ -28,7 +28,8 @@ from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
 from xlate.machine import peak_megabytes
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
+from xlate.phrases.rule_extraction import extract_rules, score_rules
+from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import gaps_of, score_phrases
 from xlate.text.lines import read_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary

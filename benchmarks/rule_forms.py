@@ -11,9 +11,10 @@ from xlate.align.links import Links
 from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import marked_in_rows
 from xlate.kernels.counting.rule_extraction import ONE
-from xlate.phrases.rule_extraction import SECOND, RuleSettings, rule_run
+from xlate.phrases.rule_extraction import SECOND, rule_run
 from xlate.phrases.runs import TARGET, Runs
-from xlate.phrases.table import GAP, MOST_GAPS
+from xlate.phrases.settings import MOST_GAPS, RuleSettings
+from xlate.phrases.table import GAP
 from xlate.text.vocabulary import EncodedText
 
 

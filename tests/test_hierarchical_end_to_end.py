@@ -25,7 +25,8 @@ from xlate.models.hierarchical.model import UNKNOWN
 from xlate.models.kind import open_system
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.matching import TableRows
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
+from xlate.phrases.rule_extraction import extract_rules, score_rules
+from xlate.phrases.settings import RuleSettings
 from xlate.scoring.weights import load_weights, save_weights
 from xlate.text.lines import read_lines, write_lines
 from xlate.work.directory import WorkDirectory

@@ -97,7 +97,7 @@ def _classifier(*more: str) -> None:
     [
         (_classifier, 3 * GIB - 1, "model.bits=27, which needs 3.0 GiB"),
         (lambda: _classifier("loss.average=true"), 5 * GIB - 1, "model.bits=27, which needs 5.0 GiB"),
-        (lambda: exchange_classes(encoded([[3, 4]]), 5, 2**31 - 1), 10**15, "class2147483647"),
+        (lambda: exchange_classes(encoded([[3, 4]]), 5, 2**31 - 1, 1), 10**15, "class2147483647"),
         (
             lambda: Distortion.count(encoded([[3, 4]]), Links.from_pairs([[(0, 0)]]), 10**9, 1000),
             10**9,

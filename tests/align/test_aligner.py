@@ -198,7 +198,8 @@ def test_intersection_and_union_equal_lilts(shared_data, system):
     lengths = [[len(pair[side].split()) for pair in pairs] for side in (0, 1)]
 
     def read(name: str) -> Links:
-        return read_links(folder / f"lilt-enfr.{system}.{name}.talp.gz", *lengths, reverse=name == "reverse")
+        path = folder / f"lilt-enfr.{system}.{name}.talp.gz"
+        return read_links(path, *lengths[::-1]).transposed() if name == "reverse" else read_links(path, *lengths)
 
     for method in ("intersection", "union"):
         combined, gold = symmetrize(read("forward"), read("reverse"), method, *lengths), read(method)

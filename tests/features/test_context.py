@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import doctest
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,21 +21,20 @@ from xlate.features.context import (
     UNLINKED,
     ContextFeatures,
     Distances,
-    Layer,
     TargetFeatures,
     check_target,
     distance_classes,
     first_links,
 )
-from xlate.features.word_values import every_word, word_classes
+from xlate.features.word_values import NO_WORDS, every_word, word_classes
 from xlate.kernels.search.predictions import PhraseSpans
 from xlate.models.phrase import model as phrase_model
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
 WORDS = Vocabulary.build([["a", "b", "c", "d"]])
 A, B, C, D = WORDS.ids(["a", "b", "c", "d"]).tolist()
-ALL = Layer.of_words("all", every_word(WORDS.words))
-POS = Layer("pos", ("N", "V"))
+ALL = every_word(WORDS.words)
+POS = replace(NO_WORDS, name="pos", labels=("N", "V"))
 TEXT = encoded([[A, B, C], [D]])
 PHRASES = encoded([[A], [B], [B, C], [D]])
 
@@ -48,7 +48,7 @@ def names(features: ContextFeatures, spans: PhraseSpans, factors: list[np.ndarra
 
 def test_word_classes_are_named_with_their_words() -> None:
     classes = word_classes("class2", WORDS.words, {"a": "0", "b": "1", "c": "1", "d": "1"})
-    features = ContextFeatures((Layer.of_words("class2", classes),), 1, "distance", 4)
+    features = ContextFeatures((classes,), 1, "distance", 4)
     spans = PhraseSpans(np.array([0]), np.array([0]), np.array([1]), np.array([0]))
     _, ids = features.of(TEXT, [], spans)
     assert list(features.names(ids, PHRASES, WORDS))[-1] == "class2[+1]=1"
@@ -88,7 +88,7 @@ def test_factors_are_values_of_tokens() -> None:
 def test_different_features_have_different_ids() -> None:
     features = ContextFeatures((ALL, POS), 3, "distance", 4)
     every = list(features.names(np.arange(len(features)), PHRASES, WORDS))
-    assert len(set(every)) == len(every) == 1 + 4 + 8 * (ALL.size + POS.size)
+    assert len(set(every)) == len(every) == 1 + 4 + 8 * (ALL.size + POS.size + 4)
 
 
 def test_targets_by_pair_phrase_and_words() -> None:

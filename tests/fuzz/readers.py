@@ -381,7 +381,6 @@ READERS = [
            lambda folder: align_with(folder / "model", *PAIRS), 0.2),
     Reader("read_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_links, [3, 2, 1], [3, 2, 2])),
     Reader("read_gold", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold)),
-    Reader("read_gold (lengths)", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold, [4, 1, 2], [4, 1, 2])),
     Reader("read_hypothesis_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_hypothesis_links)),
     Reader("read_arpa", text(ARPA), lambda folder: NgramModel.from_arpa(read_arpa(folder / "file")), 2),
     Reader("read_phrase_table", text(TABLE), of(read_phrase_table), 2),

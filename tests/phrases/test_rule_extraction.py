@@ -19,8 +19,9 @@ from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases import extract, runs
-from xlate.phrases.rule_extraction import RuleCounts, RuleSettings, extract_rules
+from xlate.phrases.rule_extraction import RuleCounts, extract_rules
 from xlate.phrases.runs import Runs
+from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import GAP
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
@@ -328,7 +329,7 @@ def test_nothing_to_extract():
     ],
 )
 def test_settings_out_of_range(wrong):
-    with pytest.raises(InputError, match=f"unusable {next(iter(wrong))} of rules"):
+    with pytest.raises(InputError, match=f"{next(iter(wrong))} is out of range"):
         RuleSettings(**wrong)
 
 

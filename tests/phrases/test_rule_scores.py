@@ -13,7 +13,8 @@ from tests.phrases.test_table import assert_same, naive_lexical
 from xlate.align.lexical import LexicalTable, lexical_table
 from xlate.align.links import Links
 from xlate.errors import InputError
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
+from xlate.phrases.rule_extraction import extract_rules, score_rules
+from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import GAP, RuleTable, gaps_of
 
 

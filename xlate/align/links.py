@@ -85,7 +85,6 @@ def read_links(
     source_lengths_S: Lengths,
     target_lengths_S: Lengths,
     *,
-    reverse: bool = False,
     scratch: Scratch | None = None,
 ) -> Links:
     """Reads a Pharaoh file: one sentence pair per line, `i-j` links of positions counted from 0, source first.
@@ -96,7 +95,6 @@ def read_links(
         path: plain or gzip; a repeated link counts once, an empty line means no links.
         source_lengths_S: words of each source sentence.
         target_lengths_S: words of each target sentence.
-        reverse: the file writes the target position first.
         scratch: holds the links; by default they are in memory.
 
     Raises:
@@ -105,15 +103,29 @@ def read_links(
     expected = matched_lengths(source_lengths_S, target_lengths_S)
 
     def checked() -> Iterator[list[tuple[int, int]]]:
-        for number, marked in enumerate(islice(marked_links(path, reverse=reverse), expected), 1):
-            links = [(i, j) for i, _, j in marked]
-            check_inside(links, int(source_lengths_S[number - 1]), int(target_lengths_S[number - 1]), path, number)
-            yield links
+        for number, marked in enumerate(islice(marked_links(path), expected), 1):
+            source, target = int(source_lengths_S[number - 1]), int(target_lengths_S[number - 1])
+            for i, _, j in marked:
+                if i >= source or j >= target:
+                    raise InputError(
+                        "link outside its sentence pair",
+                        f"source position {i}, target position {j} (counted from 0)",
+                        f"source position below {source}, target position below {target}",
+                        REMEDY,
+                        file=path,
+                        line=number,
+                    )
+            yield [(i, j) for i, _, j in marked]
 
     sentences = checked()
     batches = iter(lambda: list(islice(sentences, BATCH)), [])
     links = joined_links(map(Links.from_pairs, batches), scratch or Scratch())
-    check_line_count(path, len(links), expected)
+    # A longer file is counted to its end.
+    lines = sum(1 for _ in iterate_lines(path))
+    if lines != expected or len(links) != expected:
+        raise InputError(
+            "wrong number of lines", f"{lines} lines", f"{expected} lines, one per sentence pair", REMEDY, file=path
+        )
     return links
 
 
@@ -136,7 +148,7 @@ def write_links(path: str | Path, links: Links) -> None:
 
 
 def marked_links(
-    path: str | Path, form: re.Pattern[str] = _LINK, *, reverse: bool
+    path: str | Path, form: re.Pattern[str] = _LINK, *, reverse: bool = False
 ) -> Iterator[list[tuple[int, str, int]]]:
     """Yields the links of each line: source position, mark and target position, which are the groups of the form.
 
@@ -161,37 +173,6 @@ def marked_links(
             first, second = int(match[1]), int(match[3])
             links.append((second, match[2], first) if reverse else (first, match[2], second))
         yield links
-
-
-def check_inside(links: Iterable[tuple[int, int]], source: int, target: int, path: str | Path, number: int) -> None:
-    """Refuses links outside a sentence pair of `source` and `target` words.
-
-    Raises:
-        InputError: the first such link, with file and line.
-    """
-    for i, j in links:
-        if not (0 <= i < source and 0 <= j < target):
-            raise InputError(
-                "link outside its sentence pair",
-                f"source position {i}, target position {j} (counted from 0)",
-                f"source position below {source}, target position below {target}",
-                REMEDY,
-                file=path,
-                line=number,
-            )
-
-
-def check_line_count(path: str | Path, seen: int, expected: int) -> None:
-    """Refuses a file of links with fewer or more lines than there are sentence pairs.
-
-    Raises:
-        InputError: the counts differ; the longer file is counted to its end.
-    """
-    lines = sum(1 for _ in iterate_lines(path))
-    if lines != expected or seen != expected:
-        raise InputError(
-            "wrong number of lines", f"{lines} lines", f"{expected} lines, one per sentence pair", REMEDY, file=path
-        )
 
 
 def matched_lengths(source: Sized, target: Sized, remedy: str | None = None) -> int:
@@ -287,39 +268,19 @@ class AlignmentScore:
         )
 
 
-def read_gold(
-    path: str | Path,
-    source_lengths_S: Sequence[int] | None = None,
-    target_lengths_S: Sequence[int] | None = None,
-    *,
-    first: int | None = None,
-    reverse: bool = False,
-) -> GoldLinks:
+def read_gold(path: str | Path) -> GoldLinks:
     """Reads gold links, one sentence pair per line: `i-j` is sure, `ipj` or `i?j` possible.
 
-    Args:
-        source_lengths_S: words of each source sentence, given to check that links are inside.
-        target_lengths_S: the same for the target.
-        first: the number of the first word, 0 or 1. None: 0 when the file names a position 0, else 1.
-        reverse: the file writes the target position first.
+    The first word has the number 0 if the file names a position 0, otherwise 1.
 
     Raises:
-        InputError: a malformed link, or a link outside its sentence (with the line), or a wrong number of lines.
+        InputError: a malformed link, with the line.
     """
-    marked = list(marked_links(path, _GOLD, reverse=reverse))
-    if first is None:
-        first = 0 if any(0 in (i, j) for links in marked for i, _, j in links) else 1
+    marked = list(marked_links(path, _GOLD))
+    first = 0 if any(0 in (i, j) for links in marked for i, _, j in links) else 1
     shifted = [[(i - first, mark, j - first) for i, mark, j in links] for links in marked]
     possible = [frozenset((i, j) for i, _, j in links) for links in shifted]
-    sure = [frozenset((i, j) for i, mark, j in links if mark == "-") for links in shifted]
-    # Positions must not lie below the first and, when the lengths are known, must lie inside.
-    lengths = [(1 << 31, 1 << 31)] * len(possible)
-    if source_lengths_S is not None and target_lengths_S is not None:
-        check_line_count(path, len(possible), matched_lengths(source_lengths_S, target_lengths_S))
-        lengths = list(zip(source_lengths_S, target_lengths_S, strict=True))
-    for number, (links, (source, target)) in enumerate(zip(possible, lengths, strict=True), 1):
-        check_inside(sorted(links), source, target, path, number)
-    return GoldLinks(sure, possible)
+    return GoldLinks([frozenset((i, j) for i, mark, j in links if mark == "-") for links in shifted], possible)
 
 
 def read_hypothesis_links(path: str | Path, *, swapped: bool = False) -> Links:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import combinations
 from typing import Any
 
@@ -32,28 +32,6 @@ from xlate.settings import plain
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Job:
-    """What runs for each configuration.
-
-    Attributes:
-        body: the command.
-        schema: of its configuration.
-        spare: keys that are left out if the choices have no such key.
-    """
-
-    body: Callable[[Any], None]
-    schema: type[Any]
-    spare: frozenset[str] = frozenset()
-
-    def run(self, config: DictConfig) -> None:
-        """Checks the configuration and runs the command."""
-        made = typed(config, self.schema, spare=self.spare)
-        if left_out := self.spare - flat(plain(made)).keys():
-            log.info("this job does not use: %s", ", ".join(sorted(left_out)))
-        self.body(made)
 
 
 def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> int:
@@ -86,7 +64,7 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> i
             known.cfg = before
         return 0
     with _our_words(command, words):
-        failures = _run_jobs(command, Job(body, COMMANDS[command], words.spare), words)
+        failures = _run_jobs(command, body, words)
     if failures:
         raise failures[0]
     return 0
@@ -109,22 +87,25 @@ def _without_hydra(whole: DictConfig) -> DictConfig:
     return config
 
 
-def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
+def _run_jobs(command: str, body: Callable[[Any], None], words: Words) -> list[BaseException]:
     """Lets Hydra run a job, or all jobs of a sweep; returns what a single job raised."""
     failures: list[BaseException] = []
 
     def run(config: DictConfig) -> None:
-        if HydraConfig.get().mode is RunMode.MULTIRUN:
-            # A sweep continues with its other jobs; then Hydra raises the error of the first failed one.
-            job.run(config)
-            return
         try:
-            job.run(config)
-        except BaseException as error:  # Hydra would print its own message before ours
+            made = typed(config, COMMANDS[command], spare=words.spare)
+            if left_out := words.spare - flat(plain(made)).keys():
+                log.info("this job does not use: %s", ", ".join(sorted(left_out)))
+            body(made)
+        except BaseException as error:
+            # A sweep continues with its other jobs; then Hydra raises the error of the first failed one.
+            if HydraConfig.get().mode is RunMode.MULTIRUN:
+                raise
+            # Hydra would print its own message before ours.
             failures.append(error)
 
     program = [f"xlate {command}", *words.options, *words.overrides, f"hydra.job.name={command}"]
-    with _called_as(program), registered(command), _jobs_checked(job):
+    with _called_as(program), registered(command), _jobs_checked(COMMANDS[command], words.spare):
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
             train_rows()
@@ -138,7 +119,7 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
 
 
 @contextmanager
-def _jobs_checked(job: Job) -> Iterator[None]:
+def _jobs_checked(schema: type[Any], spare: frozenset[str]) -> Iterator[None]:
     """Checks the settings of every job of a sweep when Hydra composes them all, before the first one starts."""
     composed_only = Sweeper.validate_batch_is_legal
 
@@ -149,7 +130,7 @@ def _jobs_checked(job: Job) -> Iterator[None]:
             whole = sweeper.hydra_context.config_loader.load_sweep_config(sweeper.config, list(overrides))
             add_job(folder_name(whole.hydra.job.override_dirname))
             try:
-                typed(_without_hydra(whole), job.schema, spare=job.spare)
+                typed(_without_hydra(whole), schema, spare=spare)
             except InputError:
                 forget_sweeps()
                 raise

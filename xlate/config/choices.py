@@ -30,6 +30,7 @@ from xlate.config.model_schema import MODELS
 from xlate.errors import InputError, nearest
 from xlate.learning import settings as train_settings
 from xlate.learning.settings import LOSSES, SOURCES
+from xlate.phrases.settings import RuleSettings
 from xlate.search import settings as search_settings
 from xlate.search.settings import DECODERS
 from xlate.settings import keys_in, plain
@@ -230,7 +231,7 @@ PLACES = {
 SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "model": tuple(MODELS.values()),
     "model.sparse": (model_schema.SparseConfig,),
-    "model.rules": (model_schema.RulesConfig,),
+    "model.rules": (RuleSettings,),
     "model.structure": (model_schema.StructureConfig,),
     "model.context": (model_schema.ContextUseConfig,),
     "decoder": tuple(DECODERS.values()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xlate.phrases.settings import RuleSettings
 from xlate.settings import (
     BELOW_ONE,
     COUNT,
@@ -69,25 +70,6 @@ class RerankConfig:
     terms: bool = key("share of a hypothesis's repeated words that its document translates alike; needs pairs", False)
     metric: str = key("learn for bleu, chrf, ter, column (gain_column), or a mixture like bleu:1,chrf:1", "bleu")
     gain_column: str | None = key("metric=column: the list's feature that holds the gain; it gets no weight", None)
-
-
-@dataclass
-class RulesConfig:
-    """The rules of a hierarchical model (Chiang 2005, section 3, in target normal form)."""
-
-    source_span: int = key(
-        "the longest source span of the phrase pairs that rules are extracted from, in words", 10, PHRASE_LENGTH
-    )
-    target_span: int = key("the longest target span of such a pair", 10, PHRASE_LENGTH)
-    symbols: int = key("the most words and gaps on a source side", 5, PHRASE_LENGTH)
-    most_gaps: int = key("the most gaps in a rule", 2, Range(0, 2))
-    loose_phrases: bool = key("also extract rules from pairs that begin or end with unaligned words", True)
-    loose_gaps: bool = key("also replace such pairs in larger ones by gaps", False)
-    shared_counts: bool = key("a phrase pair counts 1, divided among its rules; false: 1 for each rule", True)
-    least_count: float = key("the least count of a rule with gaps", 0.0, NOT_NEGATIVE)
-    unlikely: float = key(
-        "words whose lexical probability is below this count as inserted or deleted", 0.1, PROBABILITY
-    )
 
 
 @dataclass
@@ -289,7 +271,7 @@ class HierarchicalModelConfig(ModelConfig):
 
     name: str = key("its name in tables", "hierarchical")
     kind: str = key("hierarchical", "hierarchical")
-    rules: RulesConfig = key("extracted rules", RulesConfig())
+    rules: RuleSettings = key("extracted rules", RuleSettings())
     structure: StructureConfig | None = key("sparse features, chosen by structure=…", None)
 
 

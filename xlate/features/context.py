@@ -41,46 +41,18 @@ OUTSIDE = ("<begin>", "<end>")
 
 
 @dataclass(frozen=True)
-class Layer:
-    """One view of tokens: each token has one of the values, or none.
-
-    Attributes:
-        name: such as `all`, `class50` or the name of a factor.
-        labels: the name of each value.
-        words: the values of words; None where tokens have values of their own, as factors have.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-    words: WordValues | None = None
-
-    @classmethod
-    def of_words(cls, kind: str, words: WordValues) -> Layer:
-        """A layer of one kind of word values."""
-        return cls(kind, words.labels, words)
-
-    @property
-    def size(self) -> int:
-        """The number of values, including the two outside of a sentence."""
-        return len(self.labels) + len(OUTSIDE)
-
-    def label(self, value: int, members: int = 0) -> str:
-        """The name of a value; a word class shows `members` of its words."""
-        if self.words is not None and value < len(self.labels):
-            return self.words.spelled(value, members)
-        return (*self.labels, *OUTSIDE)[value]
-
-
-@dataclass(frozen=True)
 class ContextFeatures:
     """The features of source phrases in their sentences.
+
+    Each layer is one view of tokens: each token has one of its values, or none. A factor's values are those of tokens,
+    not of words.
 
     Ids: 0 for the feature that is always there, then every phrase of the table, then the values of each layer at each
     place. Places are the words of the phrase (its first and its last), and those up to `window` before and after it:
     each on its own with marks=distance, all on one side alike with marks=bag.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[WordValues, ...]
     window: int
     marks: str
     phrases: int
@@ -100,12 +72,12 @@ class ContextFeatures:
         for layer in self.layers:
             for name in dict.fromkeys(name for name, _ in self.places):
                 starts[layer.name, name] = at
-                at += layer.size
+                at += layer.size + len(OUTSIDE)
         return starts
 
     def __len__(self) -> int:
         """The number of features."""
-        sizes = {layer.name: layer.size for layer in self.layers}
+        sizes = {layer.name: layer.size + len(OUTSIDE) for layer in self.layers}
         return 1 + self.phrases + sum(sizes[layer] for layer, _ in self._starts)
 
     def of(self, text: EncodedText, factors: Sequence[Ints32], spans: PhraseSpans) -> Bags:
@@ -124,7 +96,7 @@ class ContextFeatures:
         given = iter(factors)
         value_LT = np.empty((len(self.layers), len(ids_T)), np.int32)
         for number, layer in enumerate(self.layers):
-            value_LT[number] = next(given) if layer.words is None else layer.words.value_V[ids_T]
+            value_LT[number] = layer.value_V[ids_T] if len(layer.value_V) else next(given)
         return value_LT
 
     @cached_property
@@ -135,7 +107,7 @@ class ContextFeatures:
             first_LP.reshape(len(self.layers), len(self.places)).astype(np.int64),
             np.array([distance for _, distance in self.places], np.int64),
             np.array([distance > 0 or name == "last" for name, distance in self.places]),
-            np.array([len(layer.labels) for layer in self.layers], np.int64),
+            np.array([layer.size for layer in self.layers], np.int64),
         )
 
     @staticmethod
@@ -151,7 +123,7 @@ class ContextFeatures:
             phrases, words: the source phrases of the table, and their words.
             members: how many words to show after the number of a word class.
         """
-        starts = sorted((at, layer, place) for (layer, place), at in self._starts.items())
+        starts = sorted((at, name, place) for (name, place), at in self._starts.items())
         layers = {layer.name: layer for layer in self.layers}
         firsts = [at for at, _, _ in starts]
         for feature in ids.tolist():
@@ -160,8 +132,10 @@ class ContextFeatures:
             elif feature <= self.phrases:
                 yield "phrase=" + " ".join(words.word(w) for w in phrases[feature - 1].tolist())
             else:
-                at, layer, place = starts[int(np.searchsorted(firsts, feature, side="right")) - 1]
-                yield f"{layer}[{place}]={layers[layer].label(feature - at, members)}"
+                at, name, place = starts[int(np.searchsorted(firsts, feature, side="right")) - 1]
+                layer, value = layers[name], feature - at
+                outside = value - layer.size
+                yield f"{name}[{place}]={layer.spelled(value, members) if outside < 0 else OUTSIDE[outside]}"
 
 
 def joined_bags(bags: Sequence[Bags]) -> Bags:

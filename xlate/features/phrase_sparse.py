@@ -18,10 +18,7 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import Numbers, Ranges
-from xlate.features.word_values import (
-    WordValues,
-    class_files,
-)
+from xlate.features.word_values import NO_WORDS, WordValues, class_files
 from xlate.phrases.table import PhraseTable
 from xlate.text.classes import read_classes
 from xlate.text.vocabulary import Vocabulary
@@ -34,8 +31,6 @@ WORD_PAIR, BIGRAM, LENGTHS = "word_pair", "target_bigram", "lengths"
 PLAIN = (*LOCAL_SOURCE, *LOCAL_TARGET, *PHRASES, WORD_PAIR, BIGRAM, LENGTHS)
 GROUP = (*GROUP_SOURCE, *GROUP_TARGET)
 LONGEST = 7
-# Word values of families that do not use words.
-NO_WORDS = WordValues("", np.zeros(0, np.int32), ())
 ORIENTATIONS = {3: ("M", "S", "D"), 5: ("M", "S", "DL", "DR", "MG")}
 # Word pairs are made only of word values with at most this many kinds: all pairs of all words would be too many.
 MOST_PAIRED = 2000

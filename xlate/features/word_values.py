@@ -54,6 +54,10 @@ class WordValues:
         return f"{label}{{{' '.join(shown)}}}"
 
 
+# For what does not depend on words.
+NO_WORDS = WordValues("", np.zeros(0, np.int32), ())
+
+
 def every_word(words: Sequence[str]) -> WordValues:
     """Each word as its own value; unknown words have none."""
     value_V = np.arange(len(words), dtype=np.int32)

@@ -20,7 +20,7 @@ import numpy as np
 from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.moses_table import LINKS, parse_links
-from xlate.phrases.table import MOST_GAPS
+from xlate.phrases.settings import MOST_GAPS
 from xlate.progress import track
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_row

@@ -138,7 +138,7 @@ def _page(found: SweepTable, config: ReportConfig, warning: str) -> str:
     ]
     runs, settings = sum(len(setting.runs) for setting in found.settings), len(found.settings)
     title = f"{runs} runs of {settings} settings" if runs > settings else f"{runs} runs"
-    return blocks.page(title, sections)
+    return str(blocks.page(title, sections))
 
 
 def _written(setting: Setting, split: str) -> list[Run]:
@@ -150,9 +150,8 @@ def _significance(settings: Sequence[Setting], split: str) -> Markup:
     """Tests of each setting against the best one of the same work directory."""
     held = [(setting, runs) for setting in settings if (runs := _written(setting, split))]
     if len(held) < 2:
-        return blocks.said(
-            f"No two settings have an output of {split} and their work directory; split= names another set."
-        )
+        words = f"No two settings have an output of {split} and their work directory; split= names another set."
+        return Markup(blocks.said(words))
     (first, best), *others = held
     found: dict[str, PairedTests] = {}
     try:
@@ -164,7 +163,7 @@ def _significance(settings: Sequence[Setting], split: str) -> Markup:
                 found[setting.name] = paired_runs(*pairs)
     except InputError as error:
         log.warning("no tests in the page: %s", error)
-        return blocks.said(str(error))
+        return Markup(blocks.said(str(error)))
     tests = [paired["bleu"] for paired in found.values()]
     around = [test.interval.half_width for test in tests]
     columns = [
@@ -180,7 +179,7 @@ def _significance(settings: Sequence[Setting], split: str) -> Markup:
         "paired bootstrap. p is by approximate randomisation, which swaps a sentence in all pairs at once. p adjusted "
         f"allows for the number of comparisons, {len(found)} (Holm 1979)."
     )
-    return blocks.table(Table(columns)) + blocks.said(words)
+    return Markup(blocks.table(Table(columns)) + blocks.said(words))
 
 
 def _statistics(run: Run, split: str) -> dict[str, Stats]:
@@ -194,7 +193,8 @@ def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> Markup:
     """Source, reference and the outputs of the best settings, with the first seed of each."""
     held = [(setting, runs[0]) for setting in settings if (runs := _written(setting, split))]
     if not held:
-        return blocks.said(f"No run has an output of {split} and its work directory; split= names another set.")
+        words = f"No run has an output of {split} and its work directory; split= names another set."
+        return Markup(blocks.said(words))
     work = held[0][1].settings.get("work")
     held = [pair for pair in held if pair[1].settings.get("work") == work]
     shown = held[: MOST_SYSTEMS - 1] + held[-1:] if len(held) > MOST_SYSTEMS else held

@@ -63,10 +63,10 @@ def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
 
         def build(folder: Path) -> dict[str, Any]:
             vocabulary = work.source_vocabulary if side == "source" else work.target_vocabulary
-            found = exchange_classes(work.training_text(side), len(vocabulary), classes, seed)
-            class_of = zip(vocabulary.words, found.class_V.tolist(), strict=True)
+            class_V, likelihoods = exchange_classes(work.training_text(side), len(vocabulary), classes, seed)
+            class_of = zip(vocabulary.words, class_V.tolist(), strict=True)
             write_classes(folder / "classes.txt", {word: str(c) for word, c in class_of if c >= 0})
-            return {"log_likelihood": found.log_likelihoods[-1], "sweeps": len(found.log_likelihoods) - 1}
+            return {"log_likelihood": likelihoods[-1], "sweeps": len(likelihoods) - 1}
 
         stage = run_stage(work.path, f"classes/{side}.{classes}.{seed}", settings, build)
         return read_classes(stage.folder / "classes.txt")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from xlate.align.lexical import LexicalTable
 from xlate.align.links import Links
 from xlate.array_types import Bools, Floats, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
-from xlate.errors import InputError
 from xlate.kernels.counting.alignment import InnerLinks, unlikely_words
 from xlate.kernels.counting.rule_extraction import (
     ONE,
@@ -23,11 +21,11 @@ from xlate.kernels.counting.rule_extraction import (
     new_rule_store,
 )
 from xlate.kernels.pairs import PhrasePairs
-from xlate.phrases.extract import LONGEST, PART_WORDS, linked_parts, number_phrases
+from xlate.phrases.extract import PART_WORDS, linked_parts, number_phrases
 from xlate.phrases.runs import Merged, Run, Runs, sorted_run
+from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import (
     GAP,
-    MOST_GAPS,
     RuleTable,
     four_scores,
     gaps_of,
@@ -39,63 +37,6 @@ from xlate.text.vocabulary import END_ID, EncodedText
 
 # The second non-terminal in target sides while rules are counted; no sentence holds `</s>`.
 SECOND = END_ID
-
-
-@dataclass(frozen=True)
-class RuleSettings:
-    """Which rules are extracted and how they are counted.
-
-    Rules come from consistent phrase pairs of at most `source_span` and `target_span` words. They have at most
-    `symbols` source words and non-terminals, at most `most_gaps` non-terminals, each replacing at least `least_gap`
-    source words, and at least `least_links` links; non-terminals may touch in the source only if `adjacent`.
-
-    Chiang keeps the smallest of the phrase pairs that hold the same links, so that no phrase begins or ends with an
-    unaligned word. With `loose_phrases` the others give rules too (decision 24), with `loose_gaps` they are also cut
-    out of larger ones.
-
-    With `shared_counts` a phrase pair counts 1, divided equally among all rules that come from it (Chiang 2005,
-    section 3.2; Moses too); otherwise each of its rules counts 1, so that long phrase pairs, which give many rules,
-    weigh more. Rules with non-terminals that count less than `least_count` are left out, after all
-    probabilities are computed.
-
-    `unlikely` is the lexical probability below which a word counts as inserted or deleted. Counting takes up to about
-    `memory_mb` megabytes, in addition to the text and the finished table; what exceeds them goes to scratch files.
-
-    Raises:
-        InputError: a number out of range.
-    """
-
-    source_span: int = 10
-    target_span: int = 10
-    symbols: int = 5
-    most_gaps: int = MOST_GAPS
-    least_gap: int = 1
-    least_links: int = 1
-    adjacent: bool = False
-    loose_phrases: bool = True
-    loose_gaps: bool = False
-    shared_counts: bool = True
-    least_count: float = 0.0
-    unlikely: float = 0.1
-    memory_mb: int = 1024
-
-    def __post_init__(self) -> None:
-        ranges = {
-            **dict.fromkeys(("source_span", "target_span", "symbols", "least_gap"), (1, LONGEST)),
-            "most_gaps": (0, MOST_GAPS),
-            "least_links": (0, LONGEST),
-            "least_count": (0, 1e9),
-            "unlikely": (0, 1),
-            "memory_mb": (1, 1 << 30),
-        }
-        for name, (low, high) in ranges.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InputError(f"unusable {name} of rules", value, f"from {low} to {high:g}")
-
-    def identity(self) -> dict[str, Any]:
-        """Everything that determines the rules."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "memory_mb"}
 
 
 @dataclass(frozen=True)

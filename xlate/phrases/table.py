@@ -23,6 +23,7 @@ from xlate.kernels.pairs import PhrasePairs
 from xlate.lm.kneser_ney import discounts_of
 from xlate.phrases.extract import PhraseCounts
 from xlate.phrases.runs import Runs
+from xlate.phrases.settings import MOST_GAPS
 from xlate.text.vocabulary import BEGIN_ID, EncodedText
 
 # Columns of scores.
@@ -333,8 +334,6 @@ def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
 
 # Marks a non-terminal in a source side. No sentence holds the word `<s>`, so its number is free.
 GAP = BEGIN_ID
-# The most non-terminals of a rule.
-MOST_GAPS = 2
 
 
 @dataclass(frozen=True, kw_only=True)

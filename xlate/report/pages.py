@@ -8,40 +8,17 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
-
-from xlate.report.tables import Table
 
 _environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
 _environment.filters["base64"] = lambda data: base64.b64encode(data).decode("ascii")
 
 
-class Blocks(Protocol):
-    """The macros of page.html. They return HTML and escape every text that is not, so no run can add tags to a page."""
-
-    def said(self, text: str) -> Markup:
-        """A paragraph of explanation."""
-
-    def table(self, table: Table) -> Markup:
-        """A table with the best values in bold; the page adds controls to sort, filter and download it."""
-
-    def lines(self, rows: Sequence[tuple[str, str]]) -> Markup:
-        """Names and lines, one below the other."""
-
-    def marked(self, words: Sequence[tuple[str, bool, bool]]) -> Markup:
-        """Words, each with whether another line differs there, and whether the reference does."""
-
-    def picture(self, data: bytes, words: str, kind: str = "png") -> Markup:
-        """A picture, `png` or `svg`, embedded in the page; `words` describe it."""
-
-    def page(self, title: str, sections: Sequence[tuple[str, Markup]]) -> Markup:
-        """A complete page: a heading, a table of contents, and sections of a heading and HTML each."""
-
-
-blocks = cast(Blocks, _environment.get_template("page.html").module)
+# The macros. They return HTML (`Markup`) and escape every text that is not, so no run can add tags to a page.
+blocks: Any = _environment.get_template("page.html").module
 
 
 def differing(words: Sequence[str], other: Sequence[str]) -> list[bool]:
@@ -66,4 +43,4 @@ def marked(line: str, other: str | None, reference: str | None = None) -> Markup
     words = line.split()
     marks = differing(words, other.split()) if other is not None else [False] * len(words)
     wrong = differing(words, reference.split()) if reference is not None else [True] * len(words)
-    return blocks.marked(list(zip(words, marks, wrong, strict=True)))
+    return Markup(blocks.marked(list(zip(words, marks, wrong, strict=True))))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
@@ -12,27 +10,25 @@ from xlate.kernels.counting.exchange import ClassCounts, Neighbours, sweep, x_lo
 from xlate.machine import check_memory
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, EncodedText
 
-
-@dataclass(frozen=True)
-class Clustering:
-    """The classes of V words, -1 for words that never occur, and the log likelihood before and after every sweep."""
-
-    class_V: Ints32
-    log_likelihoods: tuple[float, ...]
+# How often every word is considered.
+SWEEPS = 12
 
 
-def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1, sweeps: int = 12) -> Clustering:
+def exchange_classes(text: EncodedText, words: int, classes: int, seed: int) -> tuple[Ints32, list[float]]:
     """Clusters the words of a text; the beginning and the end of a sentence have their own class, which is not counted.
 
     Words are moved one by one, the most frequent first, to raise the sum of N ln N over class bigrams minus that over
-    classes, until no word moves or all sweeps are done. The same seed gives the same classes on every machine.
+    classes, until no word moves or each was considered `SWEEPS` times. The same seed gives the same classes on every
+    machine.
 
     Args:
         text: numbered words.
         words: the size of the vocabulary V.
         classes: how many classes.
         seed: of the initial classes: the most frequent words have one each, all other words a random one.
-        sweeps: how often every word is considered.
+
+    Returns:
+        The classes of V words, -1 for words that never occur, and the log likelihood before and after every sweep.
 
     Raises:
         InputError: fewer than two classes, or more than there is memory for.
@@ -55,13 +51,13 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
     likelihoods = [_log_likelihood(counts)]
     neighbours = _rows(left_N, right_N, count_N, words), _rows(right_N, left_N, count_N, words)
     table = x_log_x()
-    for _ in range(sweeps):
+    for _ in range(SWEEPS):
         moved, _ = sweep(order_X, classes, class_V, *neighbours, counts, table)
         likelihoods.append(_log_likelihood(counts))
         if moved == 0:
             break
     class_V[class_V == classes] = -1
-    return Clustering(class_V, tuple(likelihoods))
+    return class_V, likelihoods
 
 
 def _bigrams(text: EncodedText, words: int) -> tuple[Ints32, Ints32, Ints]:

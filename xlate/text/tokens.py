@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from html import unescape
 from itertools import takewhile
@@ -25,6 +26,7 @@ DASH = "@-@"
 JOINED_MARK = re.compile(r"[^\W\d_][.,!?;:]$")
 
 
+@dataclass(frozen=True)
 class Preprocessor:
     """Turns lines of one language into tokens and tokens into lines.
 
@@ -38,31 +40,21 @@ class Preprocessor:
         ['Don', "'t", 'stop', ',', 'he', 'said', '.']
         >>> english.text(['Don', "'t", 'stop', ',', 'he', 'said', '.'])
         "Don't stop, he said."
+
+    Attributes:
+        language: a two-letter code; its rules for abbreviations and apostrophes are used, or general ones.
+        tokenize: false splits only at blanks, tabs and CRs, for text that is already tokenised.
+        normalize: whether typographic punctuation is made plain before tokenising.
+        escape: whether signs in tokens are written as Moses's scripts write them, `&apos;s`; text never has these.
+        dashes: whether a dash within a word is a token, `@-@`, as with Moses's `-a`.
     """
 
-    def __init__(
-        self,
-        language: str,
-        *,
-        tokenize: bool = True,
-        normalize: bool = True,
-        escape: bool = False,
-        dashes: bool = False,
-    ) -> None:
-        """Sets up a language by its two-letter code; a language without its own rules gets the general rules.
-
-        Args:
-            language: its rules for abbreviations and apostrophes are used.
-            tokenize: false splits only at blanks, tabs and CRs, for text that is already tokenised.
-            normalize: whether typographic punctuation is made plain before tokenising.
-            escape: whether signs in tokens are written as Moses's scripts write them, `&apos;s`; text never has these.
-            dashes: whether a dash within a word is a token, `@-@`, as with Moses's `-a`.
-        """
-        self.language = language
-        self._tokenize = tokenize
-        self._normalize = normalize
-        self._escape = escape
-        self._dashes = dashes
+    language: str
+    _: KW_ONLY
+    tokenize: bool = True
+    normalize: bool = True
+    escape: bool = False
+    dashes: bool = False
 
     # Importing sacremoses compiles the letters of all languages, which takes longer than opening a model; text that is
     # already tokenised does not need it.
@@ -89,21 +81,21 @@ class Preprocessor:
 
     def tokens(self, line: str) -> list[str]:
         """The tokens of a line; none for a line of blanks."""
-        if not self._tokenize:
+        if not self.tokenize:
             return between_blanks(line)
         text = BLANKS.sub(" ", line).strip()
-        if self._normalize:
+        if self.normalize:
             text = self._normalizer.normalize(text)
         if not text:
             return []
-        tokens: list[str] = self._tokenizer.tokenize(text, aggressive_dash_splits=self._dashes, escape=self._escape)
+        tokens: list[str] = self._tokenizer.tokenize(text, aggressive_dash_splits=self.dashes, escape=self.escape)
         return [piece for token in tokens for piece in BLANKS.sub(" ", token).split() if piece.strip(JOINERS)]
 
     def text(self, tokens: Sequence[str]) -> str:
         """The line for some tokens; without tokenising they are just joined with blanks."""
-        if not self._tokenize or not tokens:
+        if not self.tokenize or not tokens:
             return " ".join(tokens)
-        return str(self._detokenizer.detokenize(list(tokens), unescape=self._escape))
+        return str(self._detokenizer.detokenize(list(tokens), unescape=self.escape))
 
 
 def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:

@@ -12,7 +12,7 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from tests.models.small_models import SOURCE
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.context_instances import Translations
-from xlate.features.context import ContextFeatures, Layer, TargetFeatures
+from xlate.features.context import ContextFeatures, TargetFeatures
 from xlate.features.word_values import every_word
 from xlate.kernels.learning.candidates import crossed_ids
 from xlate.kernels.search.predictions import Predicted
@@ -33,11 +33,9 @@ def models(seed: int, *, alone: bool = False, longest: int = 2, most: int = 2) -
     rng = np.random.default_rng(seed)
     phrases = random_phrase_model(rng, "hier")
     table = phrases.table
-    values = every_word(SOURCE.words)
-    words = Layer.of_words("all", values)
     targets = TargetFeatures(table, ("pair", "words"), len(phrases.target_vocabulary))
     model = ContextModel(
-        contexts=ContextFeatures((words,), 2, "distance", len(table.source_phrases)),
+        contexts=ContextFeatures((every_word(SOURCE.words),), 2, "distance", len(table.source_phrases)),
         targets=targets,
         choices=Translations(listed_pairs(table, rng.integers(0, 4, len(table)), most), targets),
         vocabulary=SOURCE,

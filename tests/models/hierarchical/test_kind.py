@@ -17,7 +17,8 @@ from xlate.align.lexical import lexical_table
 from xlate.cluster import BoxConfig, ClusterConfig, DaskConfig, SlurmConfig
 from xlate.errors import InputError
 from xlate.models.hierarchical.kind import TABLE, rule_stage
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
+from xlate.phrases.rule_extraction import extract_rules, score_rules
+from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import RuleTable, gaps_of
 from xlate.work import text_stages
 from xlate.work.directory import WorkDirectory

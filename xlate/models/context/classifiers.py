@@ -21,12 +21,11 @@ from xlate.features.context import (
     UNLINKED,
     ContextFeatures,
     Distances,
-    Layer,
     TargetFeatures,
     distance_classes,
     first_links,
 )
-from xlate.features.word_values import word_values
+from xlate.features.word_values import NO_WORDS, word_values
 from xlate.kernels.search.predictions import PhraseSpans
 from xlate.kernels.search.spans import span_rows
 from xlate.machine import check_memory
@@ -96,9 +95,10 @@ class ContextParts:
         """
         table = work.table
         source = side_of(work, "source")
-        found = [word_values(kind, source, classes_of(work, settings.class_seed)) for kind in settings.words]
-        layers = tuple(Layer.of_words(kind, values) for kind, values in zip(settings.words, found, strict=True))
-        layers += tuple(Layer(name, tuple(work.factor_vocabulary("source", name).words)) for name in settings.factors)
+        classes = classes_of(work, settings.class_seed)
+        layers = tuple(replace(word_values(kind, source, classes), name=kind) for kind in settings.words)
+        for name in settings.factors:
+            layers += (replace(NO_WORDS, name=name, labels=tuple(work.factor_vocabulary("source", name).words)),)
         contexts = ContextFeatures(layers, settings.window, settings.marks, len(table.source_phrases))
         targets = TargetFeatures(table, tuple(settings.target), len(work.target_vocabulary))
         distances = Distances(settings.reach) if settings.predicts == DISTORTION else None

@@ -27,8 +27,9 @@ from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.run_files import weights_of
 from xlate.models.sparse_models import structure_features
 from xlate.models.system import AnySystem
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules, rule_run, score_rules
+from xlate.phrases.rule_extraction import extract_rules, rule_run, score_rules
 from xlate.phrases.runs import Run, Runs
+from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import RuleTable, gaps_of
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.text.folders import remove_folder
@@ -114,7 +115,7 @@ class Hierarchical(Kind):
         from xlate.models.hierarchical.decoder import TunedRules
 
         assert isinstance(whole, TunedRules)
-        stage = rule_stage(without.work, RuleSettings(**asdict(config.model.rules)), without)
+        stage = rule_stage(without.work, config.model.rules, without)
         table = RuleTable.load(stage.folder / TABLE, without.work.words)
         model = replace(whole.system.model, table=table, lm=without.lm)
         return TunedRules(whole.system.changed(model=model), whole.processes, whole.tunes_sparse)
@@ -175,7 +176,7 @@ def hierarchical_model(
         InputError: there is no work directory, or settings are out of range.
     """
     work = needed(work, settings)
-    stage = rule_stage(work, RuleSettings(**asdict(settings.rules)), cluster=cluster)
+    stage = rule_stage(work, settings.rules, cluster=cluster)
     table = RuleTable.load(stage.folder / TABLE, work.words)
     model = HierarchicalModel(table, work.source_vocabulary, work.target_vocabulary, work.lm)
     if settings.structure is None:
