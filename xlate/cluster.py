@@ -40,14 +40,14 @@ _children: set[subprocess.Popen[str]] = set()
 class ClusterConfig:
     """Everything runs in this process."""
 
-    name: str = key("where tasks run", "none")
+    name: str = "none"
 
 
 @dataclass
 class BoxConfig(ClusterConfig):
     """Several tasks at a time on this machine."""
 
-    name: str = key("where tasks run", "box")
+    name: str = "box"
     workers: int | None = key("tasks at a time; null: one per core", None, PROCESSES)
 
 
@@ -55,7 +55,7 @@ class BoxConfig(ClusterConfig):
 class DaskConfig(ClusterConfig):
     """The workers of a Dask cluster."""
 
-    name: str = key("where tasks run", "dask")
+    name: str = "dask"
     scheduler_file: str | None = key("the file that dask scheduler --scheduler-file writes", None)
     address: str | None = key("or the address of the scheduler, such as tcp://10.0.0.1:8786", None)
 
@@ -64,7 +64,7 @@ class DaskConfig(ClusterConfig):
 class SlurmConfig(ClusterConfig):
     """Jobs of a Slurm array, one per task."""
 
-    name: str = key("where tasks run", "slurm")
+    name: str = "slurm"
     workers: int = key("jobs at a time", 16, PROCESSES)
     minutes: int = key("time limit of a job", 60, COUNT)
     options: list[str] = key("options of sbatch, such as [partition=cpu,mem=8GB]", [])

@@ -53,7 +53,6 @@ from xlate.learning.run import Checkpoint
 from xlate.lm.arpa import read_arpa
 from xlate.lm.kneser_ney import Windows, count_windows
 from xlate.lm.model import NgramModel
-from xlate.metrics.score import read_column
 from xlate.models.grammar.kind import load_grammar, save_grammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.models.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
@@ -71,6 +70,7 @@ from xlate.text.classes import open_tagger, read_classes
 from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import read_lines
+from xlate.text.numbers import read_column
 from xlate.text.terms import read_terms
 from xlate.text.tokens import Truecaser
 from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary
@@ -433,7 +433,7 @@ READERS = [
     Reader("Distortion.load", lambda folder: Distortion(*np.ones((2, 4, 5), np.float32)).save(folder), Distortion.load),
     Reader("read_pack", small_pack, read_pack),
     Reader("read_column", lambda folder: (folder / "file").write_text("0.5\n-1e3\n0\n"),
-           lambda folder: read_column(folder / "file")),
+           lambda folder: read_column(folder / "file", "numbers")),
     Reader("extract", write_archived, lambda folder: extract(folder / "file", Path(mkdtemp(dir=folder.parent)))),
     Reader("load_phrase_model", lambda folder: save_phrase_model(
         folder / "model", random_phrase_model(np.random.default_rng(1), "hier")), look_at_phrases, 0.5),

@@ -95,7 +95,7 @@ def _linked_words(source: EncodedText, target: EncodedText, links: Links) -> Int
     source_words = [source.ids_T[source_place_L], lone_source, np.full(len(lone_target), NULL)]
     target_words = [target.ids_T[target_place_L], np.full(len(lone_source), NULL), lone_target]
     source_W, target_W = (np.concatenate(words).astype(np.int64) for words in (source_words, target_words))
-    keys_W: Ints = (source_W + 1 << 32) | (target_W + 1)
+    keys_W = (source_W + 1 << 32) | (target_W + 1)
     return keys_W
 
 

@@ -86,9 +86,9 @@ def read_words(arguments: Sequence[str], positional: Positional = ()) -> Words:
     Raises:
         InputError: an unknown option, one without its value, a word too many, or options that exclude each other.
     """
-    flags: set[str] = set()
-    options: list[str] = []
-    others: list[str] = []
+    flags = set()
+    options = []
+    others = []
     left = list(arguments)
     while left:
         word = left.pop(0)

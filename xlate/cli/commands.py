@@ -201,7 +201,7 @@ def run_lm(config: LmCommandConfig) -> None:
     from xlate.text.tokens import split_tokens
     from xlate.text.vocabulary import EncodedText, Vocabulary, check_reserved
 
-    sentences: list[list[str]] = []
+    sentences = []
     for path in config.text:
         words = [split_tokens(line) for line in read_lines(path)]
         check_reserved(words, [path])

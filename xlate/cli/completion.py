@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -105,14 +105,14 @@ def _of_key(command: str, before: Sequence[str], last: str) -> list[str]:
         if key.startswith(last):
             name, dot, _ = key[len(last) :].partition(".")
             keys.add(f"{last}{name}{dot or '='}")
-    return [*groups, *sorted(keys), *_starting(last, (f"{key}=" for key in CHOSEN if command == "train"))]
+    return [*groups, *sorted(keys), *_starting(last, ["experiment="] if command == "train" else [])]
 
 
 def _of_value(command: str, before: Sequence[str], last: str) -> list[str]:
     """The words allowed as a key's value, paths if it may hold one, or else its default."""
     key = last.partition("=")[0]
-    if command == "train" and key in CHOSEN:
-        return with_words(last, CHOSEN[key]())
+    if command == "train" and key == "experiment":
+        return with_words(last, [name for table, rows in rows_of_tables().items() for name in (table, *rows)])
     if words := list(choices_of(key)) if key in groups_of(command) else words_of_key(COMMANDS[command], key):
         return with_words(last, words) or with_paths(last)
     value = _values(command, before).get(key)
@@ -160,12 +160,6 @@ NAMED = {
     "device": ("xlate.config.schema", "DEVICES"),
     "measures": ("xlate.metrics.score", "MEASURES"),
     "metric": ("xlate.metrics.objective", "COLUMNS"),
-}
-
-
-# Keys of a training that are not our groups: tables and their rows.
-CHOSEN: dict[str, Callable[[], list[str]]] = {
-    "experiment": lambda: [name for table, rows in rows_of_tables().items() for name in (table, *rows)],
 }
 
 

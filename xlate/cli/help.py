@@ -71,7 +71,7 @@ def help_of(command: str, words: Words) -> str:
 
 def _titled(title: str, entries: Iterable[tuple[str, str]]) -> list[str]:
     """A part of the help: names on the left, descriptions to the right or below."""
-    lines: list[str] = []
+    lines = []
     for left, right in entries:
         beside = f"  {left:<{KEY_WIDTH}}  "
         if len(left) > KEY_WIDTH:

@@ -95,9 +95,12 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     from xlate.jobs.ranking import check_alone, reranked, scored_lists
     from xlate.models.rerank.lists import given_list, held_references
     from xlate.scoring.feature_weights import rescored
+    from xlate.text.opening import plain_file
 
     check_alone(config)
-    out, nbest = _needed(config.out, "out", "FILE"), given_list(config).check_read_again()
+    out, nbest = _needed(config.out, "out", "FILE"), given_list(config)
+    for file in nbest.files:
+        plain_file(file)
     # The report needs all lists at once, the ranking only some at a time.
     judged = bool(config.ref) or any(held_references(group) for group in islice(nbest.lists(), 1))
     arrays, references = _read(config, needed=False) if judged else (None, [])

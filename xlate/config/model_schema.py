@@ -151,8 +151,8 @@ class EventModelConfig(ModelConfig):
 class BlockModelConfig(EventModelConfig):
     """Orientation model, floats (a)-(e) and binary features (f) (Tillmann & Zhang 2007, Table III)."""
 
-    name: str = key("its name in tables", "block")
-    kind: str = key("orientation", "orientation")
+    name: str = "block"
+    kind: str = "orientation"
     floats: list[str] = key(OF_FLOATS, ["unigram", "orientation", "lm_first", "lm_rest", "lexical"])
     binary: list[str] = key("families of binary features: BB, TP, WB", ["BB"])
     orientation_smoothing: float = key("added to every count of orientations", 0.5, POSITIVE)
@@ -163,8 +163,8 @@ class BlockModelConfig(EventModelConfig):
 class DistortionModelConfig(EventModelConfig):
     """Phrase-distortion model, floats (a)-(g) (Tillmann & Zhang 2007, Table V)."""
 
-    name: str = key("its name in tables", "distortion")
-    kind: str = key("distortion", "distortion")
+    name: str = "distortion"
+    kind: str = "distortion"
     floats: list[str] = key(
         OF_FLOATS,
         ["direct", "model1", "lm_first", "lm_rest", "inbound", "outbound", "length"],
@@ -184,8 +184,8 @@ class DistortionModelConfig(EventModelConfig):
 class PhraseModelConfig(ModelConfig):
     """Phrase-based log-linear model with Moses's features."""
 
-    name: str = key("its name in tables", "phrase")
-    kind: str = key("phrase", "phrase")
+    name: str = "phrase"
+    kind: str = "phrase"
     reordering: str = key(
         "lexicalised reordering: wbe, phrase, hier, hier5 (five orientations) or none",
         "hier",
@@ -201,8 +201,8 @@ class PhraseModelConfig(ModelConfig):
 class ContextModelConfig(ModelConfig):
     """Classifiers that say how a source phrase is translated in its sentence (Kolachina et al. 2010, section 3.1)."""
 
-    name: str = key("its name in tables", "context")
-    kind: str = key("context", "context")
+    name: str = "context"
+    kind: str = "context"
     predicts: str = key(
         "translation; or distortion: how far the translation moves from its place",
         TRANSLATION,
@@ -247,8 +247,8 @@ class ContextModelConfig(ModelConfig):
 class JointModelConfig(ModelConfig):
     """A network that predicts a target word from those before it and from source words (Devlin et al. 2014)."""
 
-    name: str = key("its name in tables", "joint")
-    kind: str = key("joint", "joint")
+    name: str = "joint"
+    kind: str = "joint"
     order: int = key("target words considered, with the predicted one", 4, Range(2, 5))
     window: int = key("source words considered on each side of the affiliated one", 5, Range(0, 100))
     dimension: int = key("numbers that represent a word", 128, LAYER)
@@ -260,8 +260,8 @@ class JointModelConfig(ModelConfig):
 class LcsModelConfig(ModelConfig):
     """Blocks predicted for single words, in the order that the language model likes (Kolachina et al. 2010)."""
 
-    name: str = key("its name in tables", "lcs")
-    kind: str = key("lcs", "lcs")
+    name: str = "lcs"
+    kind: str = "lcs"
     context: ClassifierConfig = key("the classifier", ClassifierConfig())
 
 
@@ -269,8 +269,8 @@ class LcsModelConfig(ModelConfig):
 class HierarchicalModelConfig(ModelConfig):
     """Hierarchical rules in target normal form, translated from left to right (Watanabe et al. 2007)."""
 
-    name: str = key("its name in tables", "hierarchical")
-    kind: str = key("hierarchical", "hierarchical")
+    name: str = "hierarchical"
+    kind: str = "hierarchical"
     rules: RuleSettings = key("extracted rules", RuleSettings())
     structure: StructureConfig | None = key("sparse features, chosen by structure=…", None)
 
@@ -279,16 +279,16 @@ class HierarchicalModelConfig(ModelConfig):
 class GrammarModelConfig(ModelConfig):
     """A whole grammar of another system, with the weights and the language model that it came with."""
 
-    name: str = key("its name in tables", "grammar")
-    kind: str = key("grammar", "grammar")
+    name: str = "grammar"
+    kind: str = "grammar"
 
 
 @dataclass
 class RerankModelConfig(ModelConfig):
     """Ranks n-best lists of any system anew."""
 
-    name: str = key("its name in tables", "rerank")
-    kind: str = key("rerank", "rerank")
+    name: str = "rerank"
+    kind: str = "rerank"
     rerank: RerankConfig = key("features of hypotheses", RerankConfig())
 
 
@@ -296,8 +296,8 @@ class RerankModelConfig(ModelConfig):
 class CombinationModelConfig(RerankModelConfig):
     """Several systems, of whose translations a ranker chooses."""
 
-    name: str = key("its name in tables", "combination")
-    kind: str = key("combination", "combination")
+    name: str = "combination"
+    kind: str = "combination"
     systems: list[str] = key(
         "NAME=RUN each, or NAME=KEYS: the keys of a training to do first, model=… and others, separated by blanks; in "
         "them @NAME is the run of an earlier entry",

@@ -111,7 +111,7 @@ class _Builder:
         if at == "decoder.":
             _check_decoder(given, kind)
         known = {one.name: one for one in keys_in(kind)}
-        values: dict[str, Any] = {}
+        values = {}
         for name, value in given.items():
             key = f"{at}{name}"
             if name not in known:

@@ -200,7 +200,7 @@ class DemoCorpus:
     def _stream(self, split: Split) -> Iterator[DemoSentence]:
         draw = Draw(f"{self._seed} {split}")
         speaker, source_writer, target_writer = Speaker(draw), SourceWriter(draw), TargetWriter(draw)
-        seen: set[str] = set()
+        seen = set()
         while True:
             meaning = speaker.sentence()
             source = source_writer.sentence(meaning)
@@ -251,7 +251,7 @@ class Writer(ABC):
 
     def clauses(self, sentence: Sentence) -> list[Token]:
         """The tokens of all clauses."""
-        tokens: list[Token] = []
+        tokens = []
         for number, clause in enumerate(sentence.clauses):
             if number:
                 tokens += [Token(",", "comma"), Token(self.BUT, "but")]
@@ -297,7 +297,7 @@ class SourceWriter(Writer):
         subject = self._participant(clause.subject, role + "subject") + particle
         if clause.adverb is not None:
             subject.append(Token(self._draw.form(clause.adverb.source), role + "adverb"))
-        rest: list[Token] = []
+        rest = []
         if clause.object is not None:
             rest = self._participant(clause.object, role + "object")
             if not isinstance(clause.object, NounPhrase) or clause.object.definite:
@@ -324,7 +324,7 @@ class SourceWriter(Writer):
 
     def _noun_phrase(self, phrase: NounPhrase, role: str) -> list[Token]:
         noun = self._draw.form(phrase.noun.source)
-        tokens: list[Token] = []
+        tokens = []
         if phrase.possessor is not None:
             tokens = [*self._noun_phrase(phrase.possessor, role + ".owner"), Token("no", role + ".of")]
         if phrase.determiner is not None:
@@ -381,7 +381,7 @@ class TargetWriter(Writer):
     def _verb(self, clause: Clause, role: str, question: bool) -> tuple[list[Token], Token]:
         """The tokens that precede a verb, and the verb itself in its inflected form."""
         plural, tense = clause.subject.plural, clause.tense
-        before: list[Token] = []
+        before = []
         if tense == "future":
             before.append(Token("will", role + "will"))
         elif question or (clause.negated and clause.verb is not COPULA):
@@ -411,7 +411,7 @@ class TargetWriter(Writer):
         return word.target[0].split("/")[0 if subject else 1]
 
     def _noun_phrase(self, phrase: NounPhrase, role: str) -> list[Token]:
-        tokens: list[Token] = []
+        tokens = []
         if phrase.determiner is not None:
             tokens.append(Token(phrase.determiner.target[0], role + ".determiner"))
         elif phrase.definite:

@@ -43,7 +43,7 @@ def signature(index: FeatureIndex) -> list[tuple[str, int]]:
 
 def ranges_of(sizes: Iterable[tuple[str, int]]) -> Ranges:
     """The ranges of families of these sizes, one after the other."""
-    ranges: list[tuple[str, slice]] = []
+    ranges = []
     end = 0
     for family, size in sizes:
         ranges.append((family, slice(end, end + size)))

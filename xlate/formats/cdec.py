@@ -181,7 +181,7 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
     Raises:
         InputError: a line is no name and 32-bit number, or a name occurs twice.
     """
-    weights: dict[str, float] = {}
+    weights = {}
     for number, line in lines_of(path):
         try:
             name, weight = parse_weight(line)
@@ -314,7 +314,7 @@ def _options(config: Configuration, name: str, unnamed: tuple[str, ...]) -> list
 
 def _weights(config: Configuration, kinds: set[str]) -> dict[str, float]:
     """The weights of the configuration and of the file it names; `kinds` are the feature functions in use."""
-    weights: dict[str, float] = {}
+    weights = {}
     for number, named in config.settings["weightsfile"][-1:]:
         weights = read_cdec_weights(config.file(number, named.strip('"')))
     for number, line in config.others:

@@ -184,7 +184,7 @@ def is_moses_ini(path: str | Path) -> bool:
 
 def _feature(path: Path, number: int, line: str, before: list[FeatureLine]) -> FeatureLine:
     kind, *words = line.split()
-    arguments: dict[str, str] = {}
+    arguments = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not (key and equals and value):

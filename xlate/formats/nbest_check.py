@@ -170,7 +170,7 @@ def check_nbest(
 def _lists(file: NbestFile, report: NbestReport) -> Iterator[list[Hypothesis]]:
     """Yields the usable hypotheses of each sentence and notes oddities."""
     for sentence, group in groupby(_in_order(file, report), attrgetter("sentence")):
-        kept: list[Hypothesis] = []
+        kept = []
         lines: dict[str, int] = {}
         for hypothesis in group:
             _note_phrases(report, hypothesis)
@@ -188,7 +188,7 @@ def _lists(file: NbestFile, report: NbestReport) -> Iterator[list[Hypothesis]]:
 
 def _in_order(file: NbestFile, report: NbestReport) -> Iterator[Hypothesis]:
     done: set[int] = set()
-    before: Hypothesis | None = None
+    before = None
     for hypothesis in file.hypotheses(report):
         number = hypothesis.sentence
         if number == UNNUMBERED:

@@ -33,9 +33,7 @@ from xlate.formats.nbest_list import (
     one_source,
 )
 from xlate.formats.records import KEYS, JsonStyle, collapsed
-from xlate.text.lines import iterate_lines
-from xlate.text.numbers import parse_float, parse_floats, parse_int
-from xlate.text.opening import plain_file
+from xlate.text.numbers import parse_float, parse_floats, parse_int, read_column
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
 AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"
@@ -184,7 +182,7 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
     ranks: dict[str, list[float]] = defaultdict(list)
     for system, group in groups.items():
         prefix = f"{system}." if system else ""
-        values: dict[str, _Named] = {}
+        values = {}
         for rank, hypothesis in enumerate(group, 1):
             if hypothesis.text not in values:
                 values[hypothesis.text] = row = hypothesis.columns()
@@ -198,7 +196,7 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
         for text, row in named.items():
             row |= {(prefix + name, count): held for (name, count), held in values.get(text, lowest).items()}
             row[f"{prefix}has", 1] = [float(text in values)]
-    made: list[Hypothesis] = []
+    made = []
     for text, row in named.items():
         row |= {(AGREEMENT, 1): [float(len(ranks[text]))], (RANKS, 1): [sum(ranks[text])]}
         line, flat = lines.get(text, first.line), [*chain(*row.values())]
@@ -273,12 +271,6 @@ class NbestFile:
         named = {**named_files(self.added, "add_scores"), **named_files(self.others, "merge")}
         return [str(self.path), *named.values(), *filter(None, [self.documents])]
 
-    def check_read_again(self) -> NbestFile:
-        """Returns itself; raises InputError if one of the files can be read only once."""
-        for file in self.files:
-            plain_file(file)
-        return self
-
     def hypotheses(self, faults: NbestFaults | None = None) -> Iterator[Hypothesis]:
         """The hypotheses with the added features, including duplicates, without other lists.
 
@@ -287,7 +279,9 @@ class NbestFile:
         Raises:
             InputError: as in `iterate_hypotheses`; or a column has too few or too many numbers, or something else.
         """
-        columns = {name: (file, _numbers(file)) for name, file in named_files(self.added, "add_scores").items()}
+        expected = "one number per line; line N is for hypothesis N of the list"
+        added = named_files(self.added, "add_scores")
+        columns = {name: (file, read_column(file, expected, LARGEST)) for name, file in added.items()}
         read = iterate_hypotheses(self.path, self.style, faults, self.rows)
         for number, hypothesis in enumerate(chain(read, (None,))):
             for name, (file, values) in columns.items():
@@ -332,24 +326,13 @@ class NbestFile:
             _say_once("%s: dropped %d hypotheses with the same words as others", self.path, dropped)
 
 
-def _numbers(file: str) -> array[float]:
-    values = array("d")
-    for number, text in enumerate(iterate_lines(file), 1):
-        try:
-            values.append(parse_float(text.strip(" \t\r"), LARGEST))
-        except ValueError as error:
-            expected = "one number per line; line N is for hypothesis N of the list"
-            raise InputError(str(error), text, expected, file=file, line=number) from error
-    return values
-
-
 def named_files(pairs: Sequence[str], key: str) -> Mapping[str, str]:
     """The files, or whatever else the entries NAME=FILE of a key name, by name.
 
     Raises:
         InputError: an entry has another form, or a name that occurs twice or cannot be one of a feature.
     """
-    found: dict[str, str] = {}
+    found = {}
     for pair in pairs:
         name, sign, file = pair.partition("=")
         if not (name and sign and file) or name in found or set(name) & set(" :|\t"):

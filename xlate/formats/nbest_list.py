@@ -112,8 +112,8 @@ class _Singles(dict[str, tuple[str, int]]):
 
 def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:
     """Reads tokens `name=v`, perhaps mixed with `name= v`, or numbers without names."""
-    layout: list[tuple[str, int]] = []
-    numbers: list[str] = []
+    layout = []
+    numbers = []
     opened = False
     for token in tokens:
         label, equals, number = token.rpartition("=")
@@ -338,7 +338,7 @@ def iterate_hypotheses(
         InputError: a line, which the message names, is ill-formed: a field is missing, a number is something else, the
             text contains `|||`, or a feature occurs twice; also whatever `iterate_lines` raises.
     """
-    form: Style | None = None
+    form = None
     number = 0
     if rows is None:
         rows = table_rows(path) if is_table(path) else iterate_lines(path, LONGEST_RECORD)

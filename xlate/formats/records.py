@@ -207,7 +207,7 @@ def _text(value: Any, name: str = "hyp") -> str:
 def _entry(
     text: str, row: dict[str, Any], totals: Sequence[str], unused: dict[str, None]
 ) -> tuple[str, dict[str, float], float | None]:
-    total: float | None = None
+    total = None
     for key in totals:
         value = row.get(key)
         if value is not None and not isinstance(value, dict):
@@ -384,7 +384,12 @@ def write_lists(path: str | Path, lists: Iterable[Sequence[Hypothesis]]) -> None
         return
     with atomic_write(path) as stream:
         for record in track(ranked_records(lists), "writing records"):
-            stream.write(_dumped(record) + b"\n")
+            try:
+                line = orjson.dumps(record)
+            except TypeError:
+                # A whole number of more than 64 bits.
+                line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+            stream.write(line + b"\n")
 
 
 def ranked_records(lists: Iterable[Sequence[Hypothesis]]) -> Iterator[Any]:
@@ -440,11 +445,3 @@ def _ranked(rows: Sequence[tuple[Hypothesis, dict[str, Any]]]) -> Any:
         made |= {name: [row[name] for row in gained] for name in gained[0]} if record.listed else gained[0]
     made |= {BETTER: several[0], WORSE: several[-1]} if record.pair else {key: several if record.listed else several[0]}
     return made if home is given else {**given, "response": {**given["response"], "body": made}}
-
-
-def _dumped(value: Any) -> bytes:
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        # A whole number of more than 64 bits.
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -45,10 +45,10 @@ def read_reordering_table(
     path = Path(path)
     source_rows = _rows(table.source_phrases, source_vocabulary)
     target_rows = _rows(table.target_phrases, target_vocabulary)
-    known: dict[str, tuple[float, ...]] = {}
-    keys: list[int] = []
-    values: list[tuple[float, ...]] = []
-    lines: list[int] = []
+    known = {}
+    keys = []
+    values = []
+    lines = []
     for number, line in enumerate(track(iterate_lines(path), "reading reordering table"), 1):
         parts = line.rstrip(" ").split(BAR)
         if len(parts) != 3:

@@ -138,7 +138,7 @@ class TableFolder:
         """
         path = self.file(number)
         columns, rows = Columns(path, more), dict[tuple[str, str], int]()
-        found: dict[tuple[str, int], Sequence[float]] = {}
+        found = {}
         for columns.number, line in enumerate(iterate_lines(path), 1):
             name, _, rest = line.partition(BAR)
             target, _, scores = rest.partition(BAR)

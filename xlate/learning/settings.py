@@ -157,7 +157,7 @@ class LossConfig(_LossKeys):
 class UniformLossConfig(LossConfig):
     """No training: float weights are -1, so costs are simply added up; for model=lcs 1 for the language model."""
 
-    name: str = key("the loss", "uniform")
+    name: str = "uniform"
 
 
 @dataclass
@@ -183,7 +183,7 @@ class LocalLossConfig(LossConfig):
 class LocalSoftmaxConfig(LocalLossConfig):
     """Local softmax (Tillmann & Zhang 2007), with settings that work better than the paper's."""
 
-    name: str = key("the loss", "local_softmax")
+    name: str = "local_softmax"
     sink: float = key("score of the sink state", -100.0, ANY)
     check_bound: bool = key("measure both sides of Theorem A.1 in every epoch (slower)", False)
 
@@ -192,7 +192,7 @@ class LocalSoftmaxConfig(LocalLossConfig):
 class ContextLossConfig(LossConfig):
     """Losses of a phrase's translations in context: one_vs_rest, local_softmax, hinge, perceptron …"""
 
-    name: str = key("the loss", "local_softmax")
+    name: str = "local_softmax"
     sink: float = key("local_softmax: score of the sink state", -100.0, ANY)
     margin: float = key("hinge: the score by which the right translation must lead", 1.0, NOT_NEGATIVE)
     negatives: int = key(
@@ -217,7 +217,7 @@ class ContextLossConfig(LossConfig):
 class NoiseLossConfig(LossConfig):
     """Likelihood of words, estimated by their contrast with noise that a mini-batch shares (model=joint)."""
 
-    name: str = key("the loss", "nce")
+    name: str = "nce"
     noise: int = key("noise words per step", 512, LISTED)
     epochs: int = key("passes", 10, COUNT)
     batch: int = key("words per step", 256, COUNT)
@@ -228,7 +228,7 @@ class NoiseLossConfig(LossConfig):
 class GlobalLossConfig(LossConfig):
     """The global model (Tillmann & Zhang 2007, Eq. 4): normalised over the translation graph; starts from base."""
 
-    name: str = key("the loss", "global")
+    name: str = "global"
     eta: float = key("step size of float weights, with AdaGrad", 1.0e-2, POSITIVE)
     project_sign: bool = key("keep float weights at or below 0", False)
     binary: BinaryConfig = key("binary weights", BinaryConfig())
@@ -239,7 +239,7 @@ class GlobalLossConfig(LossConfig):
 class OnlineLossConfig(LossConfig):
     """The loss of source=online; source.update names it."""
 
-    name: str = key("the loss", "online")
+    name: str = "online"
 
 
 @dataclass
@@ -253,7 +253,7 @@ class TunedLossConfig(LossConfig):
 class RankingLossConfig(LossConfig):
     """Expected BLEU and other losses over given lists (model=rerank)."""
 
-    name: str = key("the loss", "xbleu")
+    name: str = "xbleu"
     lists: ListsConfig = key("how weights are learned", ListsConfig())
 
 
@@ -264,7 +264,7 @@ class ContextListLossConfig(LossConfig):
     The lists are those of the run base, a phrase model that has the classifier as a feature.
     """
 
-    name: str = key("the loss", "xbleu")
+    name: str = "xbleu"
     lists: ListsConfig = key("how weights are learned", FoldedListsConfig())
 
 
@@ -276,7 +276,7 @@ class ListLossConfig(LossConfig):
     are then learned from lists of the training text, and float weights are tuned again.
     """
 
-    name: str = key("the loss", "xbleu")
+    name: str = "xbleu"
     tune: TuneConfig = key("the tuner of float weights, chosen by loss/tune=…")
     lists: ListsConfig = key("how sparse weights are learned", SparseListsConfig())
 
@@ -302,14 +302,14 @@ class SourceConfig:
 class StoredSourceConfig(SourceConfig):
     """Makes candidates first, or round by round, and then learns from them as `loss=…` says."""
 
-    name: str = key("the source", "stored")
+    name: str = "stored"
 
 
 @dataclass
 class OnlineSourceConfig(SourceConfig):
     """The decoder in the loop: each sentence is decoded with the current weights (Watanabe et al. 2007)."""
 
-    name: str = key("the source", ONLINE)
+    name: str = ONLINE
     iterations: int = key("passes over the sentences", 50, COUNT)
     nbest: int = key("translations per list, from which oracles are chosen (the paper: 1000)", 100, LISTED)
     k: int = key("number of best translations compared with the oracles", 10, LISTED)

@@ -192,7 +192,7 @@ def _read_section(
     first = lines.number + 1
     rows = lines.many(count)
     words, log10, backoff = [], [], []
-    known: set[str] = set()
+    known = set()
     for line, row in enumerate(track(rows, f"reading {order}-grams"), first):
         parts = row.split("\t")
         gram = parts[1].split(" ") if len(parts) > 1 else []

@@ -31,7 +31,7 @@ from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.kernels.memory import pair_keys
-from xlate.lm.arpa import HIGHEST_ORDER, ArpaModel, NgramTable
+from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -81,17 +81,15 @@ def estimate(
     scratch: Scratch | None = None,
     counted: Sequence[Windows] = (),
 ) -> ArpaModel:
-    """Estimates a model of the given order from tokenised sentences; log10 probabilities.
+    """Estimates a model of an order from 1 to 7 from tokenised sentences; log10 probabilities.
 
     Every word of the vocabulary gets a unigram. If an order lacks n-grams seen once, twice, … so that its discounts are
     undefined, 0.5, 1 and 1.5 are used, with a warning. If `scratch` cannot hold the n-grams in memory, the model's
     tables are mapped from its files. Windows of that order that were `counted` in further text are added.
 
     Raises:
-        InputError: no sentence has a word, or the order is not between 1 and 7.
+        InputError: no sentence has a word.
     """
-    if not 1 <= order <= HIGHEST_ORDER:
-        raise InputError("unusable order", order, f"an order from 1 to {HIGHEST_ORDER}")
     tokens = len(sentences.ids_T) + 2 * len(sentences) + sum(len(windows.count_K) for windows in counted)
     if scratch is None or scratch.holds(tokens * order * TOKEN_BYTES):
         scratch = Scratch()
@@ -205,7 +203,7 @@ def _ngrams(windows: Windows, scratch: Scratch) -> list[_Ngrams]:
     shared_K, length_K = scratch.stored(lengths())
     nothing = np.zeros(1, np.int32)
     below = _Ngrams(nothing[:, None], np.zeros(1, np.int64), nothing, nothing, np.zeros(1, np.uint64))
-    orders: list[_Ngrams] = []
+    orders = []
     for n in range(1, order + 1):
         below = _longer(windows, shared_K, length_K, n, below, scratch)
         orders.append(below)
@@ -297,7 +295,7 @@ def _interpolate(
         off_K = discounts[np.minimum(counts_K, 3)]
         total_C = np.bincount(prefix_K, counts_K.astype(np.float64))
         off_C = np.bincount(prefix_K, off_K)
-        gamma_C: Floats = np.ones(len(total_C))
+        gamma_C = np.ones(len(total_C))
         np.divide(off_C, total_C, out=gamma_C, where=total_C > 0)
         backoff_C[start : start + len(gamma_C)] = np.log10(gamma_C)
         p_K = (counts_K - off_K) / total_C[prefix_K] + gamma_C[prefix_K] * lower_K[grams.suffix_K[rows]]

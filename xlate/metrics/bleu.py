@@ -36,7 +36,7 @@ def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: boo
         InputError: an unknown smoothing.
     """
     check_choice("unknown BLEU smoothing", smooth, SMOOTHING)
-    sums_BK: Floats = np.asarray(stats_BK, np.float64)
+    sums_BK = np.asarray(stats_BK, np.float64)
     order = (sums_BK.shape[1] - 2) // 2
     length_B, reference_B = sums_BK[:, 0], sums_BK[:, 1]
     correct_BN, total_BN = sums_BK[:, 2 : 2 + order].copy(), sums_BK[:, 2 + order :].copy()
@@ -86,7 +86,7 @@ def prior_bleu(stats_HK: AnyArray) -> Floats:
     exp(1 - r/c) is not clipped, so that it distinguishes longer hypotheses too (He & Deng 2012; Gao et al. 2014). A
     hypothesis without a matching word or bigram scores 0; one longer than its reference may exceed 100.
     """
-    sums_HK: Floats = np.asarray(stats_HK, np.float64)
+    sums_HK = np.asarray(stats_HK, np.float64)
     order = (sums_HK.shape[1] - 2) // 2
     correct_HN, total_HN = sums_HK[:, 2 : 2 + order], sums_HK[:, 2 + order :]
     precision_HN = correct_HN / np.maximum(total_HN, 1.0)
@@ -124,7 +124,7 @@ class ReferenceAutomaton:
                 for n in range(1, min(ORDER, end) + 1):
                     followers[tuple(reference[end - n : end - 1])].add(reference[end - 1])
         grams = [(*context, word) for context, words in followers.items() for word in words]
-        contexts: list[Words] = [(), *sorted((g for g in grams if len(g) < ORDER), key=lambda g: (len(g), g))]
+        contexts = [(), *sorted((g for g in grams if len(g) < ORDER), key=lambda g: (len(g), g))]
         states = {context: state for state, context in enumerate(contexts)}
         self._words = {word: number for number, word in enumerate(sorted(followers[()]), 1)}
         self.next_SW: Ints32 = np.zeros((len(contexts), len(self._words) + 1), np.int32)

@@ -42,7 +42,7 @@ class Objective:
             InputError: an unknown measure or smoothing, a measure given twice, or a weight that is not above 0.
         """
         check_choice("unknown smoothing of sentence BLEU", smooth, SENTENCE_SMOOTHING)
-        found: dict[str, float] = {}
+        found = {}
         for part in text.split(","):
             match = _PART.fullmatch(part.strip())
             weight = float(match[2] or 1.0) if match else 0.0

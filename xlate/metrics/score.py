@@ -30,8 +30,7 @@ from xlate.metrics.statistics import (
     nist_statistics,
     ter_scores,
 )
-from xlate.text.lines import iterate_lines
-from xlate.text.numbers import parse_float
+from xlate.text.numbers import read_column
 from xlate.text.vocabulary import WordNumbers
 
 MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
@@ -75,7 +74,7 @@ def checked_references(hypotheses: Sequence[str], references: Sequence[Sequence[
                 "the same number of each",
                 "check that both belong to the same source and that no line was lost",
             )
-    streams: list[list[str | None]] = [[line if line.strip() else None for line in stream] for stream in references]
+    streams = [[line if line.strip() else None for line in stream] for stream in references]
     for sentence in range(len(hypotheses)):
         if all(stream[sentence] is None for stream in streams):
             streams[0][sentence] = ""
@@ -192,8 +191,7 @@ def edit_rows(hypotheses: Sequence[str], candidate_offsets_I1: Ints, references:
                 "cut the line into sentences; xlate score measures=[bleu,chrf] leaves TER out",
             )
     sides = text.ids_T, text.offsets_S1, candidate_offsets_I1, given.ids_T, given.offsets_S1
-    edits_C2: Floats = edit_statistics(*sides, offsets_I1)
-    return edits_C2
+    return edit_statistics(*sides, offsets_I1)
 
 
 def _bleu(tokenize: str, lowercase: bool) -> Any:
@@ -290,7 +288,7 @@ def evaluate(
     streams = checked_references(hypotheses, references) if measures else []
     settings: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize, "bootstrap": bootstrap, "seed": seed}
     figures = {measure: measure_sentences(measure, hypotheses, streams, **settings) for measure in measures}
-    notes: list[str] = []
+    notes = []
     tokenized = sum(line.endswith(TEXT_ENDINGS) for line in hypotheses)
     if tokenize != "none" and tokenized >= TOKENIZED_ENDINGS:
         notes.append(
@@ -313,23 +311,6 @@ def _line(measure: str, score: float, around: float | None) -> str:
     return f"{measure:<7}{score:7.{digits}f}" + ("" if around is None else f" ± {around:.{digits}f}")
 
 
-def read_column(path: str | Path) -> list[float]:
-    """The numbers of a file, one per line.
-
-    Raises:
-        InputError: a line is not a number (its place is named), or the file cannot be read.
-    """
-    values: list[float] = []
-    for number, line in enumerate(iterate_lines(path), 1):
-        try:
-            values.append(parse_float(line.strip(" \t\r")))
-        except ValueError as error:
-            raise InputError(
-                str(error), line, "one number per line, for the sentence of that line", file=path, line=number
-            ) from error
-    return values
-
-
 def with_column(
     evaluation: Evaluation, name: str, path: str | Path, bootstrap: int = 1000, seed: int = 12345
 ) -> Evaluation:
@@ -340,7 +321,7 @@ def with_column(
     """
     if name in MEASURES or name in evaluation.figures:
         raise InputError("the name of the column is already in use", name, "any name but " + ", ".join(MEASURES))
-    values = read_column(path)
+    values = read_column(path, "one number per line, for the sentence of that line")
     if len(values) != evaluation.sentences:
         raise InputError(
             "the file does not have one number per sentence",

@@ -111,7 +111,7 @@ class PairedTests:
 
         With several runs there are also `runs` and `p_by_sentence`.
         """
-        plain: dict[str, Any] = asdict(self.resampling)
+        plain = asdict(self.resampling)
         if self.runs > 1:
             plain["runs"] = self.runs
         for measure, test in self.tests.items():

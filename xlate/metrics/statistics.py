@@ -120,7 +120,7 @@ def ter_scores(stats_BK: AnyArray) -> Floats:
     A row has the fewest edits to one reference and the mean reference length, K = 2. Without reference words the
     rate is 100 if there is any output, otherwise 0, as in sacrebleu.
     """
-    sums_BK: Floats = np.asarray(stats_BK, np.float64)
+    sums_BK = np.asarray(stats_BK, np.float64)
     edits_B, length_B = sums_BK[:, 0], sums_BK[:, 1]
     rate_B = np.where(edits_B > 0, 100.0, 0.0)
     np.divide(100.0 * edits_B, length_B, out=rate_B, where=length_B > 0)
@@ -150,7 +150,7 @@ def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence
 
 def lexical_accuracies(stats_BK: AnyArray) -> Floats:
     """LexAcc, 0 to 100, for each of B rows of summed statistics, (B,); two empty bags score 100."""
-    sums_BK: Floats = np.asarray(stats_BK, np.float64)
+    sums_BK = np.asarray(stats_BK, np.float64)
     words_B = sums_BK[:, 1] + sums_BK[:, 2]
     return np.where(words_B > 0, 200.0 * sums_BK[:, 0] / np.maximum(words_B, 1.0), 100.0)
 
@@ -190,7 +190,7 @@ def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Se
 
 def nist_scores(stats_BK: AnyArray) -> Floats:
     """NIST for each of B rows of summed statistics, (B,); an order without n-grams adds nothing."""
-    sums_BK: Floats = np.asarray(stats_BK, np.float64)
+    sums_BK = np.asarray(stats_BK, np.float64)
     length_B = sums_BK[:, 1 + NIST_ORDER]
     information_BN, total_BN = sums_BK[:, 1 : 1 + NIST_ORDER], sums_BK[:, 1 + NIST_ORDER :]
     gain_B = (information_BN / np.maximum(total_BN, 1.0)).sum(axis=1)

@@ -211,7 +211,7 @@ def shared_substrings_filter(
             f"{min_words} to {max_words} words",
             "a minimum length from 1 to the maximum",
         )
-    windows: list[Ints32] = []
+    windows = []
     for words_T in (test[s] for s in range(len(test)) if len(test[s]) >= min_words):
         windows_Wn = sliding_window_view(words_T, min_words)
         windows += list(windows_Wn[(windows_Wn != UNKNOWN_ID).all(axis=1)])

@@ -38,7 +38,7 @@ FONTS = (
     "Arial Unicode MS",
 )
 # The colours of Okabe and Ito, which people with any colour vision can distinguish.
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = CYCLE = (
     "#0072B2",
     "#E69F00",
     "#009E73",
@@ -48,7 +48,6 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
     "#8A8A8A",
 )
 METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
-CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table as RichTable
@@ -96,7 +96,7 @@ class Table:
 
     def tsv(self) -> str:
         """The table with tabs, all digits, and columns for intervals; unknown values are empty."""
-        columns: list[Sequence[Cell]] = []
+        columns = []
         for column in self.columns:
             columns.append([column.title, *column.values])
             if column.intervals is not None:
@@ -114,7 +114,7 @@ class Table:
             justify: Literal["left", "right"] = "left" if column.digits is None else "right"
             table.add_column(escape(column.title), justify=justify, overflow="fold")
         for row in self.rows():
-            cells: list[RenderableType] = []
+            cells = []
             for column, (text, best) in zip(self.columns, row, strict=True):
                 words = column.digits is not None or " " in text
                 cells.append(Text(text, "bold" if best else "") if words else AtCommas(text))
@@ -339,7 +339,7 @@ def _figures(
     settings: Sequence[Setting], key: str, heading: str, digits: int, better: int, several: bool
 ) -> list[Column]:
     """The column of a figure; none if no setting has it."""
-    values: list[float | None] = []
+    values = []
     for setting in settings:
         spread, run = setting.figure(key), setting.first
         latest = run.last(TAGS[key]) if spread is None and run.summary is None and key in TAGS else None

@@ -31,7 +31,7 @@ def read_classes(path: str | Path) -> dict[str, str]:
     Raises:
         InputError: a line has no tab, or repeats a word; the line is named.
     """
-    classes: dict[str, str] = {}
+    classes = {}
     for number, line in enumerate(iterate_lines(path), 1):
         columns = line.split("\t")
         if len(columns) < 2:

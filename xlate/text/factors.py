@@ -157,7 +157,7 @@ def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Pat
     lines = read_lines(path)
     if not joined.names and not files:
         return FactoredLines(lines, {})
-    words: list[str] = []
+    words = []
     factors: dict[str, list[list[str]]] = {name: [] for name in joined.names}
     for number, line in enumerate(lines, 1):
         tokens = between_blanks(line)

@@ -24,7 +24,6 @@ _ASIDE = re.compile(r"\.(.+)\.xlate-([0-9a-f]{8})-([1-9][0-9]*)-[0-9a-f]{8}\.par
 # The final name is cut to this many characters, so that even the longest leaves room for the rest.
 KEPT = 40
 _in_use: set[str] = set()
-_cleared: set[str] = set()
 
 
 def name_aside(final: Path) -> Path:
@@ -52,7 +51,7 @@ def clear_left(folder: Path) -> None:
     What belongs to a running process, another machine or another container stays, as does everything whose name does
     not have exactly our form.
     """
-    left: list[os.DirEntry[str]] = []
+    left = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         left = [entry for entry in entries if entry.name.endswith(".partial") and _is_left(entry)]
     for entry in left:
@@ -63,12 +62,8 @@ def clear_left(folder: Path) -> None:
                 os.unlink(entry.path)
 
 
-def clear_left_once(folder: Path) -> None:
-    """Calls `clear_left` only once per folder in this process, as a folder may hold very many files."""
-    key = os.path.abspath(folder)
-    if key not in _cleared:
-        _cleared.add(key)
-        clear_left(folder)
+# Only once per folder in this process, as a folder may hold very many files.
+clear_left_once = functools.cache(clear_left)
 
 
 def _is_left(entry: os.DirEntry[str]) -> bool:
@@ -246,7 +241,7 @@ def _aside(path: Path) -> Iterator[BinaryIO]:
     """A stream to a temporary file that is renamed to `path` at the end."""
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     path.parent.mkdir(parents=True, exist_ok=True)
-    clear_left_once(path.parent)
+    clear_left_once(Path(os.path.abspath(path.parent)))
     aside = name_aside(path)
     try:
         with aside.open("xb") as raw:
@@ -405,7 +400,7 @@ def drop_unusable(
 
     A pair is left out if a side has no words or more than `max_words`.
     """
-    kept: list[int] = []
+    kept = []
     dropped = {"an empty side": 0, f"more than {max_words} words": 0}
     for number, (left, right) in enumerate(zip(source, target, strict=True)):
         if not left or not right:

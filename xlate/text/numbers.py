@@ -6,13 +6,16 @@ integers too large for an array. No file format here has any of these.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from math import hypot, isfinite
+from pathlib import Path
 
 import numpy as np
 
-from xlate.errors import shown
+from xlate.errors import InputError, shown
 from xlate.settings import LARGEST_INT
+from xlate.text.lines import iterate_lines
 
 # The bytes allowed in a number; `float` accepts more.
 WRITTEN_WITH = b"0123456789+-.eE"
@@ -79,14 +82,30 @@ def _floats(whole: str, texts: Sequence[str], largest: float) -> list[float] | N
     return None
 
 
-def parse_int(text: str, most: int = LARGEST_INT) -> int:
-    """Reads an integer from 0 to `most`, written only in digits.
+def read_column(path: str | Path, expected: str, largest: float = LARGEST_FLOAT) -> array[float]:
+    """The numbers of a file, one per line, each as `parse_float` reads it.
+
+    Raises:
+        InputError: a line is not such a number (its place is named), or the file cannot be read; `expected` says what
+            the file should hold.
+    """
+    values = array("d")
+    for number, line in enumerate(iterate_lines(path), 1):
+        try:
+            values.append(parse_float(line.strip(" \t\r"), largest))
+        except ValueError as error:
+            raise InputError(str(error), line, expected, file=path, line=number) from error
+    return values
+
+
+def parse_int(text: str) -> int:
+    """Reads an integer from 0 to `LARGEST_INT`, written only in digits.
 
     Raises:
         ValueError: the text is not such a number.
     """
     if text.isascii() and text.isdigit():
-        if len(text) <= MOST_CHARACTERS and (value := int(text)) <= most:
+        if len(text) <= MOST_CHARACTERS and (value := int(text)) <= LARGEST_INT:
             return value
-        raise ValueError(f"a number out of range: {shown(text)} is beyond {most}")
+        raise ValueError(f"a number out of range: {shown(text)} is beyond {LARGEST_INT}")
     raise ValueError(f"not a whole number: {shown(text)}")

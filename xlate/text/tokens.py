@@ -246,7 +246,7 @@ class Truecaser:
         Each has the usual form of a word, then its other forms. Counts are 1, as they are not known here; Moses uses
         only the order.
         """
-        forms: dict[str, set[str]] = {lower: {form} for lower, form in self._casing.items()}
+        forms = {lower: {form} for lower, form in self._casing.items()}
         for word in words:
             if word[:1].isalpha():
                 forms.setdefault(word.lower(), set()).add(word)
@@ -264,7 +264,7 @@ class Truecaser:
         Raises:
             InputError: a line is something else.
         """
-        casing: dict[str, str] = {}
+        casing = {}
         for number, line in enumerate(iterate_lines(path), 1):
             if MODEL_LINE.match(line) is None:
                 expected = "a word and its counts, such as Haus (12/13)"
@@ -286,7 +286,7 @@ def form_counts(sentences: Iterable[Sequence[str]]) -> Counter[str]:
 
 def sentence_starts(tokens: Sequence[str]) -> set[int]:
     """The places of the first words of sentences in a line, after quotes and brackets."""
-    starts: set[int] = set()
+    starts = set()
     pending = True
     for place, token in enumerate(tokens):
         if pending and token not in OPENERS:

@@ -72,7 +72,7 @@ class EpochsConfig(TuneConfig):
 class MiraConfig(EpochsConfig):
     """k-best MIRA (Cherry & Foster 2012)."""
 
-    name: str = key("the tuner", "mira")
+    name: str = "mira"
     C: float = key("the longest step", 0.01, POSITIVE)
     decay: float = key("decay of the background corpus per list", 0.999, BELOW_ONE)
     sparse_rate: float = key("how much faster sparse weights move than float weights", 1.0, NOT_NEGATIVE)
@@ -82,7 +82,7 @@ class MiraConfig(EpochsConfig):
 class MertConfig(TuneConfig):
     """MERT (Och 2003): exact line searches for the score of the whole text."""
 
-    name: str = key("the tuner", "mert")
+    name: str = "mert"
     restarts: int = key("random starting points besides the given one", 20, Range(0, 10**6))
     directions: int = key("random directions to try when no coordinate gains more", 2, Range(0, 10**6))
     coordinate_rounds: int = key("the most rounds of coordinates from one point", 20, COUNT)
@@ -103,7 +103,7 @@ class PenaltyConfig(EpochsConfig):
 class ProConfig(PenaltyConfig):
     """PRO (Hopkins & May 2011): a classifier of sampled pairs."""
 
-    name: str = key("the tuner", "pro")
+    name: str = "pro"
     # BLEU+1 does not punish short sentences enough, and PRO makes them shorter (Nakov, Guzman & Vogel 2012).
     gain: str = key(SMOOTHING, "gao")
     # The classifier of pairs has a single minimum, wherever it starts.
@@ -118,7 +118,7 @@ class ProConfig(PenaltyConfig):
 class ExpectedBleuConfig(PenaltyConfig):
     """Expected BLEU (Rosti et al. 2010)."""
 
-    name: str = key("the tuner", "expected_bleu")
+    name: str = "expected_bleu"
     gamma: float = key("scale of the scores", 1.0, POSITIVE)
 
 
@@ -133,14 +133,14 @@ class MarginConfig(PenaltyConfig):
 class SoftmaxMarginConfig(MarginConfig):
     """Softmax-margin (Gimpel & Smith 2010)."""
 
-    name: str = key("the tuner", "softmax_margin")
+    name: str = "softmax_margin"
 
 
 @dataclass
 class RampConfig(MarginConfig):
     """Ramp loss (Gimpel & Smith 2012)."""
 
-    name: str = key("the tuner", "ramp")
+    name: str = "ramp"
     kind: int = key("1: fear against model best; 2: model best against hope; 3: fear against hope", 3, Range(1, 3))
 
 
@@ -148,21 +148,21 @@ class RampConfig(MarginConfig):
 class CllConfig(PenaltyConfig):
     """Conditional likelihood of the translations that gain most in their lists."""
 
-    name: str = key("the tuner", "cll")
+    name: str = "cll"
 
 
 @dataclass
 class ListHingeConfig(MarginConfig):
     """The hinge: what gains most must lead by as much as it gains more (loss=hinge is that of single decisions)."""
 
-    name: str = key("the tuner", "list_hinge")
+    name: str = "list_hinge"
 
 
 @dataclass
 class ListPerceptronConfig(PenaltyConfig):
     """The perceptron over lists (loss=perceptron is that of single decisions)."""
 
-    name: str = key("the tuner", "list_perceptron")
+    name: str = "list_perceptron"
 
 
 TUNERS: dict[str, type[TuneConfig]] = {
