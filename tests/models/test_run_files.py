@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from xlate.config.load import load
-from xlate.config.model_schema import ClassifierConfig, SparseConfig
+from xlate.config.model_schema import ClassifierConfig, HierarchicalModelConfig, SparseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
@@ -72,6 +72,12 @@ def test_weights_that_lack_a_setting_are_refused(config: TrainConfig, tmp_path: 
     write(tmp_path, config, held)
     with pytest.raises(InputError, match=r"expected: model\.sparse=nothing"):
         weights_of(tmp_path)
+
+
+def test_only_keys_are_recorded() -> None:
+    rules = made_with(HierarchicalModelConfig())["made_with"]["rules"]
+    assert rules["symbols"] == 5
+    assert not rules.keys() & {"memory_mb", "least_gap", "least_links", "adjacent"}
 
 
 def test_weights_that_do_not_say_are_refused(config: TrainConfig, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol, cast
@@ -20,6 +20,7 @@ from xlate.models.run_files import WORK_IDENTITY, located, made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.search.settings import DecoderSettings
+from xlate.settings import plain
 from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ def check_model_of_base(
     Raises:
         InputError: they differ, or the run cannot be read.
     """
-    ours, theirs = asdict(config.model), asdict(config_of_run(base).model)
+    ours, theirs = plain(config.model), plain(config_of_run(base).model)
     keys = ["kind"] if ours["kind"] != theirs["kind"] else [key for key in ours if key not in (*free, "name")]
     differing = [key for key in keys if key not in theirs or ours[key] != theirs[key]]
     seen, expected = (", ".join(f"model.{key}={of.get(key)}" for key in differing) for of in (theirs, ours))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import asdict
 from functools import reduce
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +21,7 @@ from xlate.errors import InputError, refuse_if
 from xlate.models.pack_format import OUTSIDE, REMEDY, check_links, is_pack, leads_within
 from xlate.report.run_directory import CONFIG_FILE, differing_keys
 from xlate.scoring.weights import WEIGHTS_FILE, WeightsFile, load_weights
+from xlate.settings import plain
 from xlate.text.folders import read_json
 from xlate.work.directory import STAGES, WorkDirectory
 from xlate.work.stages import MARK
@@ -43,7 +43,7 @@ WORK_IDENTITY = "work_identity"
 
 def made_with(model: ModelConfig) -> dict[str, Any]:
     """What a weights file says in its metadata about the model of its weights."""
-    return {MADE_WITH: asdict(model)}
+    return {MADE_WITH: plain(model)}
 
 
 def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
@@ -63,7 +63,7 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
             "train or import the run again",
             file=run / WEIGHTS_FILE,
         )
-    differences = differing_keys(held, asdict(config.model))
+    differences = differing_keys(held, plain(config.model))
     refuse_if(
         differences,
         "the configuration and the weights belong to different models",
