@@ -14,6 +14,10 @@ from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.cli.main import main
+from xlate.config.choices import CHOICES
+from xlate.config.load import load
+from xlate.config.schema import PrepareConfig, TrainConfig
+from xlate.jobs.train.combination import parts_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.models.rerank.combination import system_folders
 from xlate.scoring.weights import load_weights
@@ -93,6 +97,16 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
     assert made.sparse_F.tolist() == whole.sparse_F.tolist()
     assert main(["pack", f"run={tmp_path / 'run'}", f"out={tmp_path / 'pack'}"]) == 2
     assert "a run from elsewhere cannot be packed" in capsys.readouterr().err
+
+
+def test_recipes_choose_for_both_commands_and_given_keys_come_first(tmp_path: Path) -> None:
+    """Every part of a recipe composes, which only `xlate train` would otherwise show, hours later."""
+    for name in CHOICES["recipe"]:
+        assert load(PrepareConfig, "prepare", [f"recipe={name}"]).lm.order == 5
+        config = load(TrainConfig, "train", [f"recipe={name}", "work=w", "seed=3", "loss=pro"])
+        assert (config.loss.name, config.model.kind) == ("pro", "phrase" if name == "fast" else "combination")
+        if name != "fast":
+            assert {(part.work, part.seed) for part, _ in parts_of(config, tmp_path)} == {("w", 3)}
 
 
 def test_a_run_of_a_sweep_is_a_path(tmp_path: Path) -> None:

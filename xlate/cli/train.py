@@ -31,6 +31,7 @@ GROUPS = {
     "decoder": ("decoder.",),
     "sparse": ("model.sparse.",),
     "source": ("source.", "loss."),
+    "recipe": ("",),
     "experiment": ("",),
 }
 

@@ -4,6 +4,8 @@ Choices that consist only of their schema have no file in conf/, and presets for
 conf/choices.yaml. Files that add something to a choice begin with it, or with `keys/NAME@_here_` if file and schema
 would have the same name.
 
+Recipes (conf/recipes.yaml) say what they choose and set, by command.
+
 Experiments are tables of papers, one file each, and their rows, which Hydra knows as PAPER/TABLE-rowN. In a table's
 file, `common` has what all rows share, and `rows` has, by number, what each row adds. `choices` names the choices of
 groups. In a sweep, a table expands to its rows.
@@ -83,7 +85,7 @@ def rows_of_tables() -> dict[str, dict[str, Parts]]:
 
 
 class _Rows(dict[str, Any]):
-    """Makes a row's configuration when Hydra reads it: making all of them would take half a second."""
+    """Makes the configuration of a row or recipe when Hydra reads it: making all rows would take half a second."""
 
     def __getitem__(self, name: str) -> Any:
         from hydra.core.config_store import ConfigNode
@@ -179,6 +181,11 @@ def _of_file(group: str, kind: type[Any]) -> dict[str, Choice]:
     }
 
 
+def _recipes() -> dict[str, Any]:
+    found: dict[str, Any] = read_yaml(conf_folder() / "recipes.yaml")
+    return found
+
+
 # The name of each choice on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
@@ -219,6 +226,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     },
     "lm": {"trigram": work_settings.LmConfig, "fivegram": work_settings.LmConfig(5)},
     "phrases": {"default": work_settings.PhrasesConfig},
+    "recipe": {name: Choice(held["words"], None) for name, held in _recipes().items()},
 }
 # The place of a group's keys, if it is not the group's name.
 PLACES = {
@@ -251,6 +259,7 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "align": (work_settings.ComputedLinksConfig, work_settings.GivenLinksConfig),
     "lm": (work_settings.LmConfig,),
     "phrases": (work_settings.PhrasesConfig,),
+    "recipe": (),
 }
 
 # The losses of models with their own losses, without and with lists.
@@ -264,7 +273,14 @@ LOSSES_OF_MODELS: dict[tuple[Any, bool], type[Any]] = {
 # The groups of each command and their default choices. A model may choose its decoder and loss: later groups choose for
 # earlier ones.
 DEFAULTS: dict[str, list[Any]] = {
-    "prepare": [{"data": "demo"}, {"align": "eflomal"}, {"lm": "trigram"}, {"phrases": "default"}, {"cluster": "none"}],
+    "prepare": [
+        {"data": "demo"},
+        {"align": "eflomal"},
+        {"lm": "trigram"},
+        {"phrases": "default"},
+        {"cluster": "none"},
+        {"recipe": None},
+    ],
     "train": [
         {"decoder": "swap_or"},
         {"loss": "local_softmax"},
@@ -274,6 +290,7 @@ DEFAULTS: dict[str, list[Any]] = {
         {"context": "none"},
         {"source": "stored"},
         {"cluster": "none"},
+        {"recipe": None},
         {"experiment": None},
         "hydra/train",
     ],
@@ -331,6 +348,8 @@ def _tell(command: str) -> None:
     if "decoder" in mine:
         any_decoder = {field.name: None for kind in DECODERS.values() for field in keys_in(kind)}
         store.store(group="decoder/keys", name="any", node=any_decoder)
+    if "recipe" in mine:
+        store.repo["recipe"] = _Rows({f"{name}.yaml": (held[command],) for name, held in _recipes().items()})
     if "source" in mine:
         # A choice that changes another one; as a file it would exist for every command.
         online = ["keys/online@source", "_self_", {"override /loss": "online"}]

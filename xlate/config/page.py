@@ -44,6 +44,7 @@ WITHOUT_NAME: dict[type[Any], str] = {
 BAR = "\\|"
 # The groups, and the commands that have each.
 GROUPS = {
+    "recipe": "xlate prepare and xlate train",
     "model": "xlate train",
     "sparse": "xlate train",
     "structure": "xlate train model=hierarchical",

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import shlex
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
 
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import sums_of_run
 from xlate.errors import refuse_if
 from xlate.formats.nbest_file import named_files
-from xlate.jobs.train.recipe import measured_splits, refuse_base
+from xlate.jobs.train.recipe import dev_set, measured_splits, refuse_base
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import tuning_text
 from xlate.learning.run import Run
+from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.models.kind import made_of
 from xlate.models.rerank.combination import SYSTEMS, is_training, listing, system_folders, translating_runs
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
-from xlate.text.lines import write_lines
+from xlate.report.tables import Cell, Column, Table
+from xlate.text.lines import read_lines, write_lines
 from xlate.tuners.settings import TuneConfig
 from xlate.work.directory import WorkDirectory
 
@@ -63,12 +69,44 @@ class CombinationTraining(RankTraining):
         for part, folder in parts_of(config, run.path):
             log.info("training %s", folder)
             self.train_part(part, folder, run.stop)
-        folders = translating_runs(config.model.systems, run.path)
-        self.config = replace(config, **self._given(run, folders))
-        figures = super().learn(run)
+        start = time.perf_counter()
+        self.config = replace(config, **self._given(run, translating_runs(config.model.systems, run.path)))
+        figures = {**super().learn(run), "work": config.work, **measured_splits(config, self.work, run, 0)}
+        folders = system_folders(config.model.systems, run.path)
         systems = {name: RunDirectory.open(folder).summary or {} for name, folder in folders.items()}
+        seconds = [*(held.get("seconds") for held in systems.values()), time.perf_counter() - start]
+        table = self._gains([*folders, "together"], [*folders.values(), run.path], seconds)
+        shown = io.StringIO()
+        table.print(Console(file=shown))
+        log.info("each system and all together, on the dev set, which all were tuned on:\n%s", shown.getvalue())
+        run.reporter.text("systems", table.markdown(), 0)
         each = {name: {key: held.get(key) for key in ("dev_bleu", "seconds")} for name, held in systems.items()}
-        return {**figures, "work": config.work, "systems": each, **measured_splits(config, self.work, run, 0)}
+        return {**figures, "systems": each}
+
+    def _gains(self, names: list[str], runs: list[Path], seconds: list[float | None]) -> Table:
+        """BLEU of runs on the dev set, the difference from the first one that has translated it, and minutes."""
+        lines, references = dev_set(self.config, self.work)
+        files = {name: run / "dev.out" for name, run in zip(names, runs, strict=True)}
+        texts = {name: read_lines(file) for name, file in files.items() if file.exists()}
+        stats = {
+            name: sentence_statistics(found, references, lowercase=self.work.lowercased, measures=["bleu"])
+            for name, found in texts.items()
+            if len(found) == len(lines)
+        }
+        first = next(iter(stats.values()))
+        tests = {name: paired_runs([held], [first])["bleu"] for name, held in stats.items()}
+        tested = [tests.get(name) for name in names]
+        intervals = [test and test.interval.half_width for test in tested]
+        p: list[Cell] = [test and test.p_randomisation for test in tested]
+        return Table(
+            [
+                Column("system", names),
+                Column("BLEU", [test and test.score for test in tested], 2, better=1),
+                Column("difference", [test and test.difference for test in tested], 2, intervals, sign="+"),
+                Column("p", p, 4),
+                Column("minutes", [s and s / 60 for s in seconds], 1),
+            ]
+        )
 
     def _given(self, run: Run, folders: Mapping[str, Path]) -> dict[str, Any]:
         """The keys of the lists to learn from, once their files are written into the run."""
