@@ -27,7 +27,7 @@ from xlate.models.kind import made_of
 from xlate.models.rerank.combination import SYSTEMS, is_training, listing, system_folders, translating_runs
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
-from xlate.report.tables import Cell, Column, Table
+from xlate.report.tables import Column, Table
 from xlate.text.lines import read_lines, write_lines
 from xlate.tuners.settings import TuneConfig
 from xlate.work.directory import WorkDirectory
@@ -94,15 +94,19 @@ class CombinationTraining(RankTraining):
             if len(found) == len(lines)
         }
         first = next(iter(stats.values()))
-        tests = {name: paired_runs([held], [first])["bleu"] for name, held in stats.items()}
-        tested = [tests.get(name) for name in names]
-        intervals = [test and test.interval.half_width for test in tested]
-        p: list[Cell] = [test and test.p_randomisation for test in tested]
+        rows: list[tuple[float | None, ...]] = []
+        for name in names:
+            if name in stats:
+                test = paired_runs([stats[name]], [first])["bleu"]
+                rows.append((test.score, test.difference, test.interval.half_width, test.p_randomisation))
+            else:
+                rows.append((None,) * 4)
+        bleu, difference, interval, p = zip(*rows, strict=True)
         return Table(
             [
                 Column("system", names),
-                Column("BLEU", [test and test.score for test in tested], 2, better=1),
-                Column("difference", [test and test.difference for test in tested], 2, intervals, sign="+"),
+                Column("BLEU", bleu, 2, better=1),
+                Column("difference", difference, 2, interval, sign="+"),
                 Column("p", p, 4),
                 Column("minutes", [s and s / 60 for s in seconds], 1),
             ]
