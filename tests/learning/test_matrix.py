@@ -330,7 +330,8 @@ def distortion_lists() -> CandidateBatch:
 def phrase_lists() -> CandidateBatch:
     _, model, weights_D, sparse_F = random_case(5, "hier", "local")
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", stack=30, nbest=NBEST), sparse_F=sparse_F)
-    lists = with_references([TunedPhrases.with_parts(decoder, words) for words in sentences()])
+    tuned = TunedPhrases(decoder, tunes_sparse=True)
+    lists = with_references([tuned.listing(decoder.weights, decoder, words) for words in sentences()])
     assert not lists.is_plain
     return lists
 

@@ -11,7 +11,7 @@ import pytest
 from tests.models.context.test_predicted import models
 from xlate.errors import InputError
 from xlate.models.derivation import COPIED
-from xlate.models.lcs import DELETED, NAMES, LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
+from xlate.models.lcs import DELETED, NAMES, LatticeOption, LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
 from xlate.search.beam import Words
 from xlate.text.vocabulary import END_ID
 
@@ -84,26 +84,26 @@ def test_the_search_without_limits_is_all_permutations(window: int, deletions: b
             assert tuple(found[0].words) in best
 
 
+def cells_of(system: LcsDecoder, words: list[str]) -> list[list[LatticeOption]]:
+    space = system.space(words)
+    return [[space.options[label] for label in space.cell(position)] for position in range(len(words))]
+
+
 def test_what_is_in_the_lattice() -> None:
     system = decoder(6, least_probability=0.0, options=20)
     words = ["a", "zz", "b"]
-    options = system.space(words)
-    assert options.unit_O[options.cell(1)].tolist() == [COPIED]
-    assert options.target_O[options.cell(1)[0]] == ("zz",)
-    for position in (0, 2):
-        log = options.log_O[options.cell(position)]
+    first, copied, last = cells = cells_of(system, words)
+    assert [(option.unit, option.words) for option in copied] == [(COPIED, ("zz",))]
+    for cell in (first, last):
+        log = [option.log_p for option in cell]
         assert len(log) > 1
         assert (np.diff(log) <= 0).all()
-    middle = float(np.exp(options.log_O[options.cell(0)][0])) * 0.999
-    few = system.with_search(least_probability=middle).space(words)
-    assert few.unit_O[few.cell(0)].tolist() == options.unit_O[options.cell(0)][:1].tolist()
+    middle = float(np.exp(first[0].log_p)) * 0.999
+    few = cells_of(system.with_search(least_probability=middle), words)
+    assert [option.unit for option in few[0]] == [first[0].unit]
     # Nothing is that probable: the best stays.
-    best = system.with_search(least_probability=1.0, deletions=True).space(words)
-    assert [best.unit_O[best.cell(i)].tolist() for i in range(3)] == [
-        [options.unit_O[options.cell(0)][0], DELETED],
-        [COPIED, DELETED],
-        [options.unit_O[options.cell(2)][0], DELETED],
-    ]
+    best = cells_of(system.with_search(least_probability=1.0, deletions=True), words)
+    assert [[option.unit for option in cell] for cell in best] == [[cell[0].unit, DELETED] for cell in cells]
     assert [len(system.with_search(options=1).space(words).cell(i)) for i in range(3)] == [1, 1, 1]
 
 

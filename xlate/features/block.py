@@ -224,12 +224,12 @@ class BlockNames:
     def block(self, b: int) -> str:
         """Source and target words of a block."""
         table = self.blocks.table
-        source = " ".join(self.source.word(int(w)) for w in table.source_phrases[int(table.source_B[b])])
+        source = " ".join(self.source.words_of(table.source_phrases[int(table.source_B[b])]))
         return f"{source}|{self.phrase(int(table.target_B[b]))}"
 
     def phrase(self, row: int) -> str:
         """The words of a target phrase."""
-        return " ".join(self.target.word(int(w)) for w in self.blocks.table.target_phrases[row])
+        return " ".join(self.target.words_of(self.blocks.table.target_phrases[row]))
 
     def feature(self, key: int) -> str:
         """The name of a feature, starting with its family."""

@@ -130,7 +130,7 @@ class ContextFeatures:
             if feature == 0:
                 yield "always"
             elif feature <= self.phrases:
-                yield "phrase=" + " ".join(words.word(w) for w in phrases[feature - 1].tolist())
+                yield "phrase=" + " ".join(words.words_of(phrases[feature - 1]))
             else:
                 at, name, place = starts[int(np.searchsorted(firsts, feature, side="right")) - 1]
                 layer, value = layers[name], feature - at
@@ -193,7 +193,7 @@ class TargetFeatures:
         phrases, b = self.table.target_phrases, len(self.table)
 
         def spelled(row: int) -> str:
-            return " ".join(words.word(w) for w in phrases[row].tolist())
+            return " ".join(words.words_of(phrases[row]))
 
         for feature in ids.tolist():
             if feature < b:

@@ -299,7 +299,7 @@ class SparseFeatures:
         ):
             if family.position != other:
                 row = int(rows_B[value]) if family.position == "pair" else value
-                texts.append(" ".join(words.word(int(w)) for w in phrases[row]))
+                texts.append(" ".join(words.words_of(phrases[row])))
         return "|".join(texts)
 
     def _values(self, family: Family, steps: Steps) -> Rows:

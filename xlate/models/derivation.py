@@ -48,6 +48,14 @@ class Step:
         """The same unit, shifted `by` source words to the right."""
         return replace(self, source_spans=spans_moved(self.source_spans, by))
 
+    def shown(self, source: Sequence[str]) -> str:
+        """The half-open span and both sides in words.
+
+        Example: `[0,2)  das haus -> the house`
+        """
+        start, end = self.source_span
+        return f"[{start},{end})  {' '.join(source[start:end])} -> {' '.join(self.target_words)}"
+
     @property
     def is_end(self) -> bool:
         """Whether this is the end of the sentence."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class DistortionModel(BlockLexicon):
 
     LASTING = (*BlockLexicon.LASTING, "direct_cost_B")
     WEIGHTS = ("weights",)
-    own_floats: ClassVar[tuple[str, ...]] = DISTORTION_FLOATS
+    own_floats = DISTORTION_FLOATS
 
     weights: Floats
     distortion: Distortion
@@ -87,7 +87,7 @@ class JumpOptions(SpanOptions):
 class JumpMoves(SpanMoves):
     """The search space over one sentence; labels are option numbers."""
 
-    KERNEL: ClassVar[Any] = distortion_decoder
+    KERNEL = distortion_decoder
 
     model: DistortionModel
     search: DistortionSearch
@@ -116,7 +116,6 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
     w_c · -ln p(</s> | history).
     """
 
-    SEARCH = DistortionSearch
     MOVES = JumpMoves
     LONGEST = 32_767
 
@@ -132,14 +131,10 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
         """
         model, search = self.model, self.search
         common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
-        copied_O, weights = block_O == COPIED, np.asarray(model.weights, np.float64)
-        known_O = np.maximum(block_O, 0)
-        floats_O3 = np.zeros((len(block_O), 3))
-        if len(model.blocks.table):
-            floats_O3[:, 0] = model.direct_cost_B[known_O]
-            floats_O3[:, 1] = model.model1_B[known_O]
-        floats_O3[block_O < 0] = 0.0
-        floats_O3[copied_O, 0], floats_O3[copied_O, 1] = search.unknown_direct, search.unknown_model1
+        known_O, weights = block_O >= 0, np.asarray(model.weights, np.float64)
+        known, floats_O3 = block_O[known_O], np.zeros((len(block_O), 3))
+        floats_O3[known_O, 0], floats_O3[known_O, 1] = model.direct_cost_B[known], model.model1_B[known]
+        floats_O3[block_O == COPIED, :2] = search.unknown_direct, search.unknown_model1
         floats_O3[:, 2] = -np.diff(common["phrase_offsets_O1"])
         static_O = floats_O3 @ weights[[DIRECT, MODEL1, LENGTH]] + common["more_OX"] @ weights[len(model.own_floats) :]
         ids_n, reach = model.source_vocabulary.ids(words).astype(np.int64), model.distortion.reach

@@ -70,12 +70,12 @@ class Kind:
     """
 
     name: ClassVar[str]
-    of_costs: ClassVar[bool] = False
-    ranks_lists: ClassVar[bool] = False
-    tunes_from_run: ClassVar[bool] = False
-    predicts: ClassVar[bool] = False
-    predicts_words: ClassVar[bool] = False
-    untrained: ClassVar[bool] = False
+    of_costs = False
+    ranks_lists = False
+    tunes_from_run = False
+    predicts = False
+    predicts_words = False
+    untrained = False
     impossible: ClassVar[tuple[str, str] | None] = None
     free: ClassVar[tuple[str, ...]] = ()
     without_lists: ClassVar[tuple[str, str] | None] = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints, Ints32
+from xlate.array_types import Bools, Floats, Ints32
 from xlate.config.model_schema import LcsModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
@@ -74,7 +74,7 @@ class LcsModel:
         """The target words of a pair, and the language model's numbers of them."""
         table = self.classifier.targets.table
         ids = table.target_phrases[int(table.target_B[pair])]
-        return tuple(self.target_vocabulary.word(number) for number in ids.tolist()), self.lm_number_V[ids]
+        return self.target_vocabulary.words_of(ids), self.lm_number_V[ids]
 
 
 def lattice_moves(
@@ -86,40 +86,26 @@ def lattice_moves(
     With a target, they are all predicted blocks that occur in it, however improbable.
     """
     allowed = None if target is None else phrases_in(target)
-    cells = list(_predicted(model, search, words, allowed))
-    nothing, terms = ((), np.zeros(0, np.int32)), terms_in(words)
-    rows: list[tuple[int, int, float, tuple[Words, Ints32]]] = []
-    offsets = [0]
-    for position, (word, found) in enumerate(zip(words, cells, strict=True)):
+    options, offsets, terms = list[LatticeOption](), [0], terms_in(words)
+    for position, found in enumerate(_predicted(model, search, words, allowed)):
         own = [unit for start, end, unit in terms if (start, end) == (position, position + 1)]
         if found is None and not own:
             own = [COPIED]
-        if not is_hard(word):
-            rows += [(position, pair, log, model.target(pair)) for pair, log in found or ()]
+        hard = is_hard(words[position])
+        if not hard:
+            options += (LatticeOption(position, pair, log, *model.target(pair)) for pair, log in found or ())
         for unit in own:
             said = own_target(words, unit, position)
-            rows.append((position, unit, 0.0, (said, model.lm.vocabulary.ids(said))))
-        if search.deletions and not is_hard(word):
-            rows.append((position, DELETED, 0.0, nothing))
-        offsets.append(len(rows))
-    position_O = np.array([row[0] for row in rows], np.int32)
-    unit_O = np.array([row[1] for row in rows], np.int64)
-    place_OR = np.zeros((len(rows), 0))
+            options.append(LatticeOption(position, unit, 0.0, said, model.lm.vocabulary.ids(said)))
+        if search.deletions and not hard:
+            options.append(LatticeOption(position, DELETED, 0.0, (), np.zeros(0, np.int32)))
+        offsets.append(len(options))
+    place_OR = np.zeros((len(options), 0))
     if model.placed is not None:
+        position_O = np.array([option.position for option in options], np.int32)
+        unit_O = np.array([option.unit for option in options], np.int64)
         place_OR = model.placed.of(SentencePhrases(words, position_O, position_O + 1, unit_O))
-    return LatticeMoves(
-        model=model,
-        weights_D=weights_D,
-        search=search,
-        words=tuple(words),
-        offsets_n1=np.array(offsets),
-        position_O=position_O,
-        unit_O=unit_O,
-        log_O=np.array([row[2] for row in rows], np.float64),
-        target_O=tuple(row[3][0] for row in rows),
-        lm_words_O=tuple(row[3][1] for row in rows),
-        place_OR=place_OR,
-    )
+    return LatticeMoves(model, weights_D, search, tuple(words), offsets, options, place_OR)
 
 
 def _predicted(
@@ -127,12 +113,12 @@ def _predicted(
 ) -> Iterator[list[tuple[int, float]] | None]:
     """The pairs of each word with ln p, best first; None where nothing is predicted."""
     found = model.of_words.predict(words)
-    instances = dict(zip(found.spans.start_I.tolist(), range(len(found.spans.start_I)), strict=True))
+    ends = dict(zip(found.spans.start_I.tolist(), pairwise(found.offsets_I1.tolist()), strict=True))
     for position in range(len(words)):
-        if position not in instances:
+        if position not in ends:
             yield None
             continue
-        first, end = found.offsets_I1[instances[position] : instances[position] + 2].tolist()
+        first, end = ends[position]
         order = first + np.argsort(-found.log_C[first:end], kind="stable")
         pairs = list(zip(found.pair_C[order].tolist(), found.log_C[order].tolist(), strict=True))
         if allowed is None:
@@ -143,14 +129,23 @@ def _predicted(
             yield [(pair, log) for pair, log in pairs if model.target(pair)[0] in allowed]
 
 
-class LatticeState(NamedTuple):
-    """Everything that a continuation depends on: bit i of `covered` says that source word i is done.
+class LatticeOption(NamedTuple):
+    """What may become of the source word at a position.
 
-    States with all words done differ only in their history; the goal has one more bit.
+    `unit` is a pair of the table, `COPIED`, a term or `DELETED`; `log_p` is ln p of a pair in the sentence, 0 for the
+    others; `ids` are the language model's numbers of the target words.
     """
 
-    covered: int
-    lm_state: int
+    position: int
+    unit: int
+    log_p: float
+    words: Words
+    ids: Ints32
+
+
+# Everything that a continuation depends on: the source words that are done, bit i for word i, and the language model's
+# state. States with all words done differ only in their history; the goal has one more bit.
+LatticeState = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -158,30 +153,25 @@ class LatticeMoves(SearchSpace[LatticeState]):
     """The search space over one sentence of n words with O options. Labels are option numbers, -1 the end.
 
     The word that is done next is less than `window` positions after the first one that is not done. The options of
-    position i are numbers `offsets_n1[i]` to `offsets_n1[i + 1]`, the best first, the deletion last. `unit_O` are pairs
-    of the table, `COPIED` or `DELETED`; `log_O` is ln p of a block in the sentence, 0 for the others; `place_OR` is
-    what each scores at each place (`SentencePlaces`), 0 for deletions.
+    position i are numbers `offsets_n1[i]` to `offsets_n1[i + 1]`, the best first, the deletion last. `place_OR` is what
+    each scores at each place (`SentencePlaces`), 0 for deletions.
     """
 
     model: LcsModel
     weights_D: Floats
     search: LcsSearch
     words: Words
-    offsets_n1: Ints
-    position_O: Ints32
-    unit_O: Ints
-    log_O: Floats
-    target_O: tuple[Words, ...]
-    lm_words_O: tuple[Ints32, ...]
+    offsets_n1: Sequence[int]
+    options: Sequence[LatticeOption]
     place_OR: Floats
 
     def cell(self, position: int) -> range:
         """The options of one source word."""
-        return range(int(self.offsets_n1[position]), int(self.offsets_n1[position + 1]))
+        return range(self.offsets_n1[position], self.offsets_n1[position + 1])
 
     @property
     def start(self) -> LatticeState:
-        return LatticeState(0, int(self.model.lm.begin_state))
+        return 0, int(self.model.lm.begin_state)
 
     @property
     def levels(self) -> int:
@@ -190,28 +180,29 @@ class LatticeMoves(SearchSpace[LatticeState]):
     @cached_property
     def fixed_OD(self) -> Floats:
         """The features of options in any position; those of the language model and of places are 0; shape (O, D)."""
-        fixed_OD = np.zeros((len(self.unit_O), len(self.model.names)))
-        fixed_OD[:, CONTEXT] = self.log_O
-        fixed_OD[self.unit_O == DELETED, DELETION] = self.search.deletion_cost
+        fixed_OD = np.zeros((len(self.options), len(self.model.names)))
+        for row_D, option in zip(fixed_OD, self.options, strict=True):
+            row_D[CONTEXT] = option.log_p
+            row_D[DELETION] = self.search.deletion_cost * (option.unit == DELETED)
         return fixed_OD
 
     @cached_property
     def future_n(self) -> list[float]:
         """The best score of each word without a history, 0 for one without options; zeros without `future_cost`."""
-        lm, positions = self.model.lm, range(len(self.words))
+        lm, ends = self.model.lm, self.offsets_n1
         if not self.search.future_cost:
-            return [0.0] * len(positions)
-        alone = [lm.score_words(lm.empty_state, words)[0] for words in self.lm_words_O]
+            return [0.0] * len(self.words)
+        alone = [lm.score_words(lm.empty_state, option.ids)[0] for option in self.options]
         score_O = (self._own_O + self.weights_D[LM] * np.array(alone)).tolist()
-        return [max((score_O[label] for label in self.cell(position)), default=0.0) for position in positions]
+        return [max(score_O[first:end], default=0.0) for first, end in pairwise(ends)]
 
     def future(self, state: LatticeState) -> float:
         """The summed estimates of all words that are not done."""
-        first, n = first_open(state.covered), len(self.words)
+        first, n = first_open(state[0]), len(self.words)
         if first >= n:
             return 0.0
         behind = min(n, first + self.search.window)
-        open_words = (self.future_n[at] for at in range(first, behind) if not state.covered >> at & 1)
+        open_words = (self.future_n[at] for at in range(first, behind) if not state[0] >> at & 1)
         return self._future_from[behind] + sum(open_words)
 
     @cached_property
@@ -220,14 +211,14 @@ class LatticeMoves(SearchSpace[LatticeState]):
         return [*accumulate(reversed(self.future_n), initial=0.0)][::-1]
 
     def coverage(self, state: LatticeState) -> int:
-        return state.covered
+        return state[0]
 
     def expand(self, state: LatticeState) -> Iterator[Move[LatticeState]]:
         n, (covered, lm_state) = len(self.words), state
         first = first_open(covered)
         if first == n:
             score = float(self.weights_D[LM]) * self.end_logprob(lm_state)
-            yield Move(LatticeState((1 << self.levels) - 1, 0), self.levels, score, END_LABEL)
+            yield Move(((1 << self.levels) - 1, 0), self.levels, score, END_LABEL)
             return
         count = covered.bit_count() + 1
         for position in range(first, min(n, first + self.search.window)):
@@ -236,19 +227,19 @@ class LatticeMoves(SearchSpace[LatticeState]):
                 for label, score, after in self._arcs(lm_state, position):
                     if self.model.placed is not None:
                         score += float(self.weights_D[PLACE]) * self.place(label, count - 1)
-                    yield Move(LatticeState(covered | bit, after), count, score, label)
+                    yield Move((covered | bit, after), count, score, label)
 
     def place(self, label: int, covered: int) -> float:
         """What an option scores when it is placed after `covered` words."""
         assert self.model.placed is not None
-        shift = shift_of(self.model.placed.reach, covered, int(self.position_O[label]))
+        shift = shift_of(self.model.placed.reach, covered, self.options[label].position)
         return float(self.place_OR[label, shift])
 
     def features(self, graph: ArcGraph, label_A: Ints32) -> Floats:
         """The features of arcs, shape (A, D); all ways to a node must share their history and number of words."""
         # The last row is the end of the sentence.
         dense_AD = np.append(self.fixed_OD, np.zeros((1, len(self.model.names))), axis=0)[label_A]
-        history_N, covered_N = {0: self.start.lm_state}, {0: 0}
+        history_N, covered_N = {0: self.start[1]}, {0: 0}
         arcs = zip(graph.source_A.tolist(), graph.target_A.tolist(), label_A.tolist(), strict=True)
         for arc, (source, target, label) in enumerate(arcs):
             if label == END_LABEL:
@@ -261,12 +252,12 @@ class LatticeMoves(SearchSpace[LatticeState]):
         return dense_AD
 
     def words_of(self, label: int) -> Words:
-        return () if label == END_LABEL else self.target_O[label]
+        return () if label == END_LABEL else self.options[label].words
 
     @cached_property
     def language(self) -> Callable[[int, int], tuple[float, int]]:
         """ln p of an option's words after a history, and the history after them; by history and label."""
-        return cache(lambda lm_state, label: self.model.lm.score_words(lm_state, self.lm_words_O[label]))
+        return cache(lambda lm_state, label: self.model.lm.score_words(lm_state, self.options[label].ids))
 
     def end_logprob(self, lm_state: int) -> float:
         """ln p(</s> | history)."""
@@ -323,11 +314,9 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     PARTS = ("model", "weights_D", "search", "fast")
     LONGEST = 32_767
 
-    def __init__(self, model: LcsModel, weights_D: Floats, search: LcsSearch | None = None, fast: bool = True) -> None:
-        self.model = model
+    def __init__(self, model: LcsModel, weights_D: Floats, search: LcsSearch, fast: bool = True) -> None:
+        self.model, self.search, self.fast = model, search, fast
         self._weights_D = checked_weights(weights_D, len(model.names))
-        self.search = search or LcsSearch()
-        self.fast = fast
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -337,10 +326,6 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     @property
     def weights_D(self) -> Floats:
         return self._weights_D
-
-    @property
-    def weights(self) -> Weights:
-        return Weights(self.weights_D.copy(), np.zeros(0), self.model.names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -357,10 +342,9 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         steps, place_L = list[LcsStep](), np.arange(len(labels) + 1, dtype=np.int32)
         for label in labels:
             if label != END_LABEL:
-                at = int(space.position_O[label])
+                at, unit, log_p, words, _ = space.options[label]
                 side = side_of(steps[-1].source_span if steps else None, (at, at + 1))
-                said = int(space.unit_O[label]), ((at, at + 1),), space.target_O[label], side
-                steps.append(LcsStep(*said, float(space.log_O[label])))
+                steps.append(LcsStep(unit, ((at, at + 1),), words, side, log_p))
         graph = ArcGraph(place_L[:-1], place_L[1:], len(place_L))
         sums_D = space.features(graph, np.array(labels, np.int32)).sum(axis=0)
         return Derivation(space.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
@@ -371,10 +355,9 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def explain(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> str:
         lines = []
         for step in derivation.steps:
-            start, end = step.source_span
             known = f"p {np.exp(step.log_p):.3g}" if step.unit >= 0 else "(term)"
             said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, known)
-            lines.append(f"[{start},{end})  {source[start]} -> {' '.join(step.target_words)}  {said}")
+            lines.append(f"{step.shown(source)}  {said}")
         return explained(lines, self.feature_names, self.weights_D, derivation)
 
 
@@ -419,12 +402,8 @@ class Lcs(Kind):
         work: WorkDirectory | None,
     ) -> LcsDecoder:
         """The decoder of a run's weights over its classifier."""
-        held = weights.sets.get(Lcs.name)
-        names = (
-            NAMES
-            if config.model.context is None or config.model.context.distortion is None
-            else (*NAMES, DISPLACEMENT_NAME)
-        )
+        held, context = weights.sets.get(Lcs.name), config.model.context
+        names = NAMES if context is None or context.distortion is None else (*NAMES, DISPLACEMENT_NAME)
         if held is None or held.dense_names != names:
             seen = None if held is None else " ".join(held.dense_names)
             raise InputError("not the weights of a lattice decoder", seen, " ".join(names), file=run)
@@ -454,10 +433,8 @@ def lcs_model(settings: LcsModelConfig, work: WorkDirectory | None) -> LcsModel:
     Raises:
         InputError: there is no work directory, or as `context_model` and `distance_model`.
     """
-    work = needed(work if settings.context is not None else None, settings)
-    assert settings.context is not None
-    classifier = context_model(Path(settings.context.run), work)
-    placed = None
-    if settings.context.distortion is not None:
-        placed = PredictedPlaces(distance_model(Path(settings.context.distortion), work))
-    return LcsModel(classifier, work.target_vocabulary, work.lm, placed)
+    use = settings.context
+    work = needed(work if use is not None else None, settings)
+    assert use is not None
+    placed = None if use.distortion is None else PredictedPlaces(distance_model(Path(use.distortion), work))
+    return LcsModel(context_model(Path(use.run), work), work.target_vocabulary, work.lm, placed)

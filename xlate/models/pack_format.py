@@ -139,8 +139,9 @@ def _check_folder(folder: Path) -> None:
 
 def write_pack(folder: Path, xlate: str, sentences: Sequence[Sentence]) -> Pack:
     """Completes the folder of a packed run, whose files are already there, and returns what was written."""
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    pack = Pack(xlate, sentences, {name: _described(folder / name) for name in names})
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    files = {name: (path.stat().st_size, values_sha256(path, 0)) for name, path in sorted(paths.items())}
+    pack = Pack(xlate, sentences, files)
     write_file(folder / MARK, pack.to_bytes())
     return pack
 
@@ -163,10 +164,6 @@ def check_sentences(folder: Path, pack: Pack, translate: Callable[[str], tuple[s
             f"use the version of xlate that packed it, {pack.xlate}; otherwise {REMEDY}",
             file=folder,
         )
-
-
-def _described(path: Path) -> tuple[int, str]:
-    return path.stat().st_size, values_sha256(path, 0)
 
 
 def _checked(name: str) -> str:

@@ -77,9 +77,12 @@ class System(ABC, Generic[Space, Settings]):
         """What a derivation's features are multiplied by, shape (D,)."""
 
     @property
-    @abstractmethod
     def weights(self) -> Weights:
-        """The weights that may be trained: those of floats, and those of sparse features, which are not summed here."""
+        """The weights that may be trained: those of floats, and those of sparse features, which are not summed here.
+
+        By default there are only `weights_D`.
+        """
+        return Weights(self.weights_D.copy(), np.zeros(0), self.feature_names)
 
     @property
     def features(self) -> FeatureIndex | None:

@@ -13,13 +13,13 @@ import numpy as np
 
 from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import decoded, of_no_words
+from xlate.candidates.lists import decoded, of_no_steps, of_no_words
 from xlate.features.structure import StructureFeatures
 from xlate.models.system import AnySystem
-from xlate.models.unit_system import UnitSystem
+from xlate.models.unit_system import UnitList, UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
-from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
+from xlate.text.vocabulary import EncodedText, Numbering
 
 # All sparse features together, as one float.
 BINARY = "binary"
@@ -46,11 +46,6 @@ class TunedSystem(ABC):
     @abstractmethod
     def trained_D(self) -> Bools:
         """Which weights are tuned; the others keep their values."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The target words, by which translations are numbered."""
-        return self.system.target_vocabulary
 
     @property
     def growing(self) -> StructureFeatures | None:
@@ -153,16 +148,21 @@ def listed(
 
 AnyUnitSystem = UnitSystem[Any, Any, Any, Any]
 Decoder = TypeVar("Decoder", bound=AnyUnitSystem)
+Listed = TypeVar("Listed", bound=UnitList)
 
 
 @dataclass(frozen=True)
-class TunedUnits(TunedSystem, Generic[Decoder]):
+class TunedUnits(TunedSystem, Generic[Decoder, Listed]):
     """A system of units; its penalty for unknown words is not tuned.
 
     Sparse features have the weights of the system, and their sums are floats that are tuned; with `tunes_sparse` the
     weights themselves are tuned, and the sums weigh 1.
+
+    Attributes:
+        UNIT: the size of the units in lists, 0 for lists with ids.
     """
 
+    UNIT = 0
     system: Decoder
     tunes_sparse: bool = False
 
@@ -187,29 +187,20 @@ class TunedUnits(TunedSystem, Generic[Decoder]):
             dense_D[model.sums] = 1.0
         return Weights(dense_D, np.zeros(0), model.columns)
 
-    def listing(self, weights: Weights, decoder: Any, words: Sequence[str]) -> CandidateBatch:  # noqa: ARG002
+    def listing(self, weights: Weights, decoder: Decoder, words: Sequence[str]) -> CandidateBatch:  # noqa: ARG002
         """With steps as parts when sparse weights are tuned."""
-        return self.with_parts(decoder, words) if self.tunes_sparse else with_floats(decoder, words)
+        size = decoder.model.size
+        if not words:
+            return of_no_steps(size, self.UNIT) if self.tunes_sparse else of_no_words(size)
+        found = decoder.space_list(decoder.space(words))
+        return self.with_parts(found) if self.tunes_sparse else decoded(found.features_ND, found.words)
 
-    @staticmethod
     @abstractmethod
-    def with_parts(decoder: Decoder, words: Sequence[str]) -> CandidateBatch:
-        """The n-best list of a sentence with steps as parts, sums of sparse features left at 0."""
+    def with_parts(self, found: Listed) -> CandidateBatch:
+        """A list with steps as parts, sums of sparse features left at 0."""
 
     def weighted(self, weights: Weights) -> Decoder:
         """The system under tuned weights, and the fixed ones of sparse features, if any."""
         if not self.tunes_sparse:
             weights = replace(weights, sparse_F=self.system.sparse_F)
         return self.system.with_weights(weights)
-
-
-def with_floats(decoder: AnyUnitSystem, words: Sequence[str]) -> CandidateBatch:
-    """The n-best list of a sentence with float features, including sums of sparse ones.
-
-    Raises:
-        InputError: a sentence of more words than the search can number.
-    """
-    if not words:
-        return of_no_words(decoder.model.size)
-    found = decoder.nbest_list(words)
-    return decoded(found.features_ND, found.words)

@@ -52,11 +52,6 @@ class UnitModel(ABC, Generic[Table]):
     def sparse_features(self) -> FeatureIndex | None:
         """The features of the sparse weights, None for a model without any."""
 
-    @property
-    @abstractmethod
-    def source_sides(self) -> EncodedText:
-        """The P distinct source sides of the units."""
-
     @cached_property
     def slots(self) -> dict[str, slice]:
         """The slice of each float feature."""
@@ -93,8 +88,7 @@ class UnitModel(ABC, Generic[Table]):
 
     def target_words(self, unit: int) -> tuple[str, ...]:
         """The target phrase of a unit."""
-        row = self.table.target_phrases[int(self.table.target_B[unit])]
-        return tuple(self.target_vocabulary.words[word] for word in row.tolist())
+        return self.target_vocabulary.words_of(self.table.target_phrases[int(self.table.target_B[unit])])
 
 
 AnyUnitModel = UnitModel[Any]
@@ -177,13 +171,13 @@ def joined_targets(words: Sequence[str], unit_N: AnyInts, start_N: AnyInts) -> t
     return offsets_of([len(target) for target in said]), [word for target in said for word in target]
 
 
-def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32, unit_O: AnyInts, offsets_O1: Ints) -> Ints32:
+def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32 | int, unit_O: AnyInts, offsets_O1: Ints) -> Ints32:
     """The target words of all options, (W,), as numbers of the words of target phrases and of copied words.
 
     Args:
         table: of the pairs or rules that options are.
         ids_T: the numbers of the words of its target phrases.
-        own: the numbers of the words of copies and terms, in the order of their options.
+        own: the numbers of the words of copies and terms, in the order of their options, or one number for all.
         unit_O: the pair of each option, negative for a copied source word or a term.
         offsets_O1: where the words of each option go.
     """
@@ -255,11 +249,6 @@ class Ranking(ABC, Generic[Rows]):
         targets = self.model.target_phrases(unit_N)
         return targets.offsets_S1, self.model.lm_number_V[targets.ids_T]
 
-    def own(self, words: Sequence[str], unit_N: AnyInts, start_N: AnyInts) -> Text:
-        """The target phrases of copied words and terms of a sentence in the language model's numbers."""
-        offsets_N1, said = joined_targets(words, unit_N, start_N)
-        return offsets_N1, self.model.lm.vocabulary.ids(said)
-
     def alone(self, static_N: Floats, text: Text) -> Floats:
         """Scores with the weighted language model score of each of N target phrases without a history."""
         lm = self.model.lm
@@ -273,7 +262,7 @@ class Ranking(ABC, Generic[Rows]):
 
     def _forget(self) -> None:
         # The place of a ranked source side, plus 1; untouched pages of zeros cost no memory.
-        self._place_P = np.zeros(len(self.model.source_sides), np.int32)
+        self._place_P = np.zeros(len(self.model.table.sides), np.int32)
         self._offsets_S1 = GrowingArray(np.zeros(1, np.int64))
         # Its names are known once something is ranked.
         self._columns: dict[str, GrowingArray] = {}

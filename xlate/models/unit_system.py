@@ -17,10 +17,11 @@ from xlate.features.index import FeatureIndex
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import Paths
-from xlate.models.derivation import COPIED, Derivation, Span, explained, side_of
-from xlate.models.system import Space, System, checked_weights
+from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of
+from xlate.models.system import System, checked_weights
 from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
+from xlate.search.beam import CompiledSpace
 from xlate.search.lattice import LatticeArcs
 from xlate.search.settings import StackSearch
 from xlate.text.vocabulary import END_ID, EncodedText, Vocabulary
@@ -57,17 +58,15 @@ class UnitList(Protocol):
     def words(self) -> EncodedText:
         """The target words of the N derivations, numbered as by `Numbering`."""
 
-    def derivations(self) -> list[Derivation[Any]]:
-        """The derivations one by one, the best first."""
-
 
 Model = TypeVar("Model", bound=AnyUnitModel)
+Moves = TypeVar("Moves", bound=CompiledSpace)
 Stacks = TypeVar("Stacks", bound=StackSearch)
 Listed = TypeVar("Listed", bound=UnitList)
 SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
 
 
-class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
+class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
     """A model of units under weights: float features, and sparse ones whose sums are floats too.
 
     Args:
@@ -83,21 +82,13 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     """
 
     PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
-    SEARCH: ClassVar[type[StackSearch]]
     NAME: ClassVar[str]
 
     def __init__(
-        self,
-        model: Model,
-        weights_D: Floats,
-        search: Stacks | None = None,
-        fast: bool = True,
-        sparse_F: Floats | None = None,
+        self, model: Model, weights_D: Floats, search: Stacks, fast: bool = True, sparse_F: Floats | None = None
     ) -> None:
-        self.model = model
+        self.model, self.search, self.fast = model, search, fast
         self._weights_D = checked_weights(weights_D, model.size)
-        self.search = search or self.SEARCH()  # type: ignore[assignment]  # a class cannot name its parameter's class
-        self.fast = fast
         # Those of sparse features, (F,) or fewer.
         self.sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, np.float64)
         self._check()
@@ -169,32 +160,36 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         return self if self.search.options >= most else self.with_search(options=most)
 
     @abstractmethod
-    def list_of(self, space: Space, paths: Paths) -> Listed:
+    def list_of(self, space: Moves, paths: Paths) -> Listed:
         """Derivations of a space as arrays."""
 
     @abstractmethod
-    def space_list(self, space: Space) -> Listed:
+    def space_list(self, space: Moves) -> Listed:
         """The `nbest` best derivations of a space as arrays; compiled search only, except bottom-up."""
 
-    def nbest_list(self, words: Sequence[str]) -> Listed:
-        """The `nbest` best derivations of a sentence as arrays; not by the readable search.
+    @abstractmethod
+    def steps(self, space: Moves, labels: Sequence[int]) -> tuple[Step, ...]:
+        """The units along the labels of a path."""
 
-        Raises:
-            InputError: a sentence without words, or of more than the search can number.
-        """
-        refuse_if(not words, "an empty sentence has no n-best list", None, "one word or more")
-        return self.space_list(self.space(words))
+    def derivations(self, space: Moves, found: Listed) -> list[Derivation[Any]]:
+        """The derivations of a list one by one."""
+        scores_N, words = found.features_ND @ self.weights_D, space.options.words
+        ends, labels = found.paths.offsets_N1.tolist(), found.paths.labels_L.tolist()
+        return [
+            Derivation(words, self.steps(space, labels[a:b]), features_D, score)
+            for a, b, features_D, score in zip(ends, ends[1:], found.features_ND, scores_N.tolist(), strict=False)
+        ]
 
     @property
     def readable(self) -> bool:
         """Whether derivations come from the readable search of all systems."""
         return not self.fast
 
-    def listed(self, space: Space) -> list[Derivation[Any]]:
+    def listed(self, space: Moves) -> list[Derivation[Any]]:
         """The `nbest` best derivations of a space, best first."""
-        return super().listed(space) if self.readable else self.space_list(space).derivations()
+        return super().listed(space) if self.readable else self.derivations(space, self.space_list(space))
 
-    def arc_features(self, space: Space, found: LatticeArcs) -> LatticeArcs:
+    def arc_features(self, space: Moves, found: LatticeArcs) -> LatticeArcs:
         """Floats and sparse features of the arcs, sums of the latter left at 0.
 
         Whatever a feature considers before a unit comes from the best way to it. Decoders keep apart what features
@@ -216,9 +211,9 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         lengths_A[arcs] = np.diff(offsets_K1)
         return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_of(lengths_A), sparse_ids_M=ids_M)
 
-    @abstractmethod
     def shown_steps(self, source: Sequence[str], derivation: Derivation[Any]) -> Iterator[str]:
         """Each unit of a derivation in words."""
+        return (step.shown(source) for step in derivation.steps)
 
     def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
         """Unit by unit, then weight × value of every feature, strongest first, then the sum.

@@ -54,10 +54,16 @@ class LinkedPairs:
         """The number of pairs B."""
         return len(self.source_B)
 
+    @property
+    def sides(self) -> EncodedText:
+        """The P distinct source sides."""
+        found: EncodedText = getattr(self, self.SOURCE)
+        return found
+
     @cached_property
     def source_finder(self) -> PhraseFinder:
         """Finds the source sides in a sentence; a stored phrase model has it in its files."""
-        return phrase_finder(getattr(self, self.SOURCE))
+        return phrase_finder(self.sides)
 
     def pairs_of(self, row_R: AnyInts) -> tuple[Ints, Ints]:
         """The first pair of each of R source sides, and how many each has; few of the table's pairs are read."""
@@ -72,7 +78,7 @@ class LinkedPairs:
 
     def save(self, directory: str | Path) -> None:
         """Writes the table into a directory as a folder of arrays."""
-        texts = {"source": getattr(self, self.SOURCE), "target": self.target_phrases}
+        texts = {"source": self.sides, "target": self.target_phrases}
         # The minimum sizes of the vocabularies.
         words = {f"{side}_words": int(text.ids_T.max(initial=-1)) + 1 for side, text in texts.items()}
         save_arrays(directory, self.KIND, arrays_of(self), words)

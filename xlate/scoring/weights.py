@@ -102,6 +102,11 @@ class Weights:
         return replace(self, sparse_F=rounded)
 
     @property
+    def floats(self) -> dict[str, float]:
+        """The dense weights by name."""
+        return dict(zip(self.dense_names, self.dense_D.tolist(), strict=True))
+
+    @property
     def active(self) -> int:
         """How many sparse weights are not 0."""
         return int(np.count_nonzero(self.sparse_F))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class CompiledSpace(SearchSpace[int]):
         search: settings.
     """
 
-    KERNEL: ClassVar[Any]
+    KERNEL: Any
     options: Any
     search: Any
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyFloats, AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, offsets_of, places_of, row_numbers
+from xlate.arrays.ragged import gathered, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import refuse_if
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
@@ -267,13 +267,8 @@ def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyIn
     """
     goal = graph.nodes - 1
     offsets_U1, ids_W = lattice.spelled
-    phrase_B = lattice.phrase_A[arc_B]
-    texts = Texts(
-        offsets_of(np.diff(offsets_U1)[phrase_B]),
-        ids_W[places_of(offsets_U1, phrase_B)],
-        distinct=True,
-        newest_first=True,
-    )
+    places, offsets_B1 = gathered(offsets_U1, lattice.phrase_A[arc_B])
+    texts = Texts(offsets_B1, ids_W[places], distinct=True, newest_first=True)
     labels_B = np.arange(len(score_B), dtype=np.int32)
     # Memory is allocated for as many paths as requested, so request no more than there are.
     log_paths = float(arc_posteriors(graph, np.zeros(len(score_B)))[0])

@@ -91,11 +91,6 @@ class BlockSearch(PhrasalSearch):
     unknown_unigram: float = key("unigram cost of a word that is copied because nothing translates it", 20.0, ANY)
     unknown_lexical: float = key("lexical cost of such a word", 20.0, ANY)
 
-    @property
-    def swaps(self) -> bool:
-        """Whether neighbouring source phrases may be exchanged."""
-        return self.mode != "mon"
-
 
 @dataclass(frozen=True)
 class DistortionSearch(PhrasalSearch):
@@ -140,11 +135,6 @@ class PhraseSearch(PhrasalSearch):
     def beam(self) -> int:
         """The maximum number of hypotheses per number of covered source words."""
         return self.stack
-
-    @property
-    def log_early_threshold(self) -> float:
-        """The natural log of the early threshold, minus infinity when it is off."""
-        return log_share(self.early_threshold)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,10 @@ class Vocabulary:
         """The word with a number."""
         return self.words[number]
 
+    def words_of(self, ids: AnyInts) -> tuple[str, ...]:
+        """The words with some numbers."""
+        return tuple(self.words[number] for number in ids.tolist())
+
     def save(self, path: str | Path) -> None:
         """Writes one word per line, including the special ones."""
         write_lines(path, self.words)

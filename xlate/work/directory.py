@@ -435,7 +435,7 @@ class WorkDirectory:
 
     def training_sentence(self, row: int) -> list[str]:
         """The source words of a training pair, with their factors if the text has any."""
-        words = [self.source_vocabulary.word(word) for word in self.encoded[0][row].tolist()]
+        words = [*self.source_vocabulary.words_of(self.encoded[0][row])]
         return with_factors(words, {name: texts(row) for name, texts in self._training_factors.items()})
 
     @cached_property
@@ -445,7 +445,7 @@ class WorkDirectory:
 
         def values(name: str) -> Callable[[int], list[str]]:
             text, known = self.factor("source", name), self.factor_vocabulary("source", name)
-            return lambda row: [known.word(value) for value in text[row].tolist()]
+            return lambda row: [*known.words_of(text[row])]
 
         return {name: values(name) for name in names}
 

@@ -35,6 +35,7 @@ def models(seed: int, *, alone: bool = False, longest: int = 2, most: int = 2) -
     table = phrases.table
     targets = TargetFeatures(table, ("pair", "words"), len(phrases.target_vocabulary))
     model = ContextModel(
+        factors=lambda words: (),
         contexts=ContextFeatures((every_word(SOURCE.words),), 2, "distance", len(table.source_phrases)),
         targets=targets,
         choices=Translations(listed_pairs(table, rng.integers(0, 4, len(table)), most), targets),

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules
-from xlate.errors import InputError
 from xlate.jobs.translate import TokenizedText, Translator, say_counts
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch, TunedRules
-from xlate.models.tuned import with_floats
 
 ALGORITHMS = ("stack", "cube", "cky")
 
@@ -43,10 +41,9 @@ def test_a_sentence_of_no_words(algorithm: str) -> None:
     system = decoder(algorithm, nbest=3)
     (found,) = system.translate([])
     assert (found.words, found.score) == ([], 0.0)
-    for lists in (with_floats, TunedRules.with_parts):
-        assert lists(system, []).dense_CD.shape == (1, system.model.size)
-    with pytest.raises(InputError, match="empty sentence"):
-        system.nbest_list([])
+    for tunes_sparse in (False, True):
+        listed = TunedRules(system, tunes_sparse=tunes_sparse).listing(system.weights, system, [])
+        assert listed.dense_CD.shape == (1, system.model.size)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

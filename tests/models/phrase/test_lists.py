@@ -10,16 +10,16 @@ import pytest
 from tests.models.phrase.definition import score_steps, sparse_ids
 from tests.models.phrase.small_phrase_models import SPARSE_CASES, random_case
 from tests.models.small_models import random_words
-from xlate.errors import InputError
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.tuned import with_floats
+from xlate.models.phrase.training import TunedPhrases
 from xlate.text.vocabulary import Numbering
 
 
 def words_of(decoder: PhraseDecoder, words: list[str]) -> list[list[str]]:
     """The target words of every hypothesis, from their numbers."""
-    found, numbering = with_floats(decoder, words), Numbering(decoder.model.target_vocabulary, words)
+    found = TunedPhrases(decoder).listing(decoder.weights, decoder, words)
+    numbering = Numbering(decoder.model.target_vocabulary, words)
     return [numbering.words(found.words_T[a:b]) for a, b in pairwise(found.word_offsets_C1.tolist())]
 
 
@@ -30,10 +30,11 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates):
     decoder = PhraseDecoder(model, weights_D, search, sparse_F=sparse_F)
     for length in (1, 8, 66):
         words = random_words(rng, length)
-        found = decoder.nbest_list(words)
+        space = decoder.space(words)
+        found = decoder.space_list(space)
         offsets_P1, ids_M = model.sparse.ids(found.parts[1])
         step = 0
-        for derivation, target in zip(found.derivations(), words_of(decoder, words), strict=True):
+        for derivation, target in zip(decoder.derivations(space, found), words_of(decoder, words), strict=True):
             expected = score_steps(model, weights_D, words, derivation.steps, sparse_F)
             assert derivation.features_D == pytest.approx(expected.features_D, abs=1e-9)
             assert derivation.score == pytest.approx(expected.score, abs=1e-9)
@@ -53,7 +54,7 @@ def test_paths_are_distinct_by_the_words_of_their_labels(distinct, seed):
     words = ["zz", *random_words(rng, 7), "qq", "zz"]
     moves, graph = decoder.space(words), decoder.graph(words)
     expected = graph.best_paths(300, moves.words_of if distinct else None)
-    found = decoder.nbest_list(words)
+    found = decoder.space_list(moves)
     for n, (_, labels) in enumerate(expected):
         ends = found.paths.offsets_N1[n : n + 2]
         assert found.paths.labels_L[ends[0] : ends[1]].tolist() == labels[:-1]
@@ -66,9 +67,3 @@ def test_no_goal_no_paths():
     offsets_N1, labels_L, score_N = k_best_paths(GraphArcs(arcs, arcs, arcs, costs, -1, 1), texts, 5)
     assert offsets_N1.tolist() == [0]
     assert len(labels_L) == len(score_N) == 0
-
-
-def test_an_empty_sentence_is_refused():
-    _, model, weights_D, _ = random_case(0, "hier", "local")
-    with pytest.raises(InputError, match="empty sentence"):
-        PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", nbest=5)).nbest_list([])

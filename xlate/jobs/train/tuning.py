@@ -243,7 +243,8 @@ class NbestLists:
         # Statistics of other measures than BLEU take milliseconds per sentence, and lists repeat from round to round.
         self.known: dict[str, dict[tuple[int, str], list[float]]] = {name: {} for name in self.objective.others}
         self.lines = [[" ".join(words) for words in rows] for rows in self.text.references]
-        self.numberings = [Numbering(self.system.vocabulary, source) for source in self.text.sources]
+        words = self.system.system.target_vocabulary
+        self.numberings = [Numbering(words, source) for source in self.text.sources]
         pairs = zip(self.numberings, self.text.references, strict=True)
         self.references = [[numbering.ids(words) for words in rows] for numbering, rows in pairs]
 

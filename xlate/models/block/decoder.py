@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ragged import gathered, places_of
 from xlate.features.block import BigramIndex
 from xlate.kernels.memory import best_of_rows
-from xlate.kernels.pairs import LEFT, LETTERS, NEUTRAL, RIGHT
+from xlate.kernels.pairs import LETTERS, NEUTRAL, RIGHT
 from xlate.kernels.search.best_paths import Texts
 from xlate.kernels.search.block_decoder import LONGEST_SENTENCE
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
@@ -55,13 +55,10 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         fast: whether to use the compiled search; the readable one gives the same derivations and scores.
     """
 
-    SEARCH: ClassVar[type[BlocksSearch]]
     MOVES: ClassVar[type[SpanMoves]]
 
-    def __init__(self, model: Lexicon, search: Blocks | None = None, fast: bool = True) -> None:
-        self.model = model
-        self.search = search or self.SEARCH()  # type: ignore[assignment]  # a class cannot name its parameter's class
-        self.fast = fast
+    def __init__(self, model: Lexicon, search: Blocks, fast: bool = True) -> None:
+        self.model, self.search, self.fast = model, search, fast
 
     @property
     def features(self) -> BigramIndex:
@@ -119,7 +116,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         if scored and target is None:
             kept = best_of_rows(options.alone_O, options.cell_offsets_C1, search.options)
             options = self.options(words, longest, cells[kept], blocks[kept])
-        return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # as for SEARCH
+        return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # a class cannot name its parameter
 
     def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
         labels = [label for label in labels if label != END_LABEL or self.search.end_of_sentence]
@@ -139,11 +136,8 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         return Derivation(space.options.words, tuple(steps), features_D, score)
 
     def _steps(self, space: Moves, label_S: Ints32, floats_SD: Floats) -> list[BlockStep]:
-        weights_F, block_S, steps = (
-            np.asarray(self.model.feature_weights),
-            self.blocks_of(space, label_S),
-            list[BlockStep](),
-        )
+        weights_F, steps = np.asarray(self.model.feature_weights), list[BlockStep]()
+        block_S = self.blocks_of(space, label_S)
         before_S = np.append(np.int32(NO_BLOCK), block_S[:-1])
         pairs_S2 = np.stack([np.where(self.asks(label_S), before_S, NO_BLOCK), block_S], axis=1)
         offsets_S1, ids_A = self.features.of_units(pairs_S2)
@@ -176,11 +170,8 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         options, vocabulary = space.options, self.model.phrase_vocabulary
         offsets_O1, units = options.phrase_offsets_O1, (options.words, options.block_O, options.start_O)
         ids_W = numbered_words(self.model.blocks.table, vocabulary, *units, offsets_O1)
-        if space.LABELS == 1:
-            return Texts(offsets_O1, ids_W, self.search.distinct)
-        option = np.repeat(np.arange(len(options)), space.LABELS)
-        ids_W = ids_W[places_of(offsets_O1, option)]
-        return Texts(offsets_of(np.diff(offsets_O1)[option]), ids_W, self.search.distinct)
+        places, offsets_L1 = gathered(offsets_O1, np.repeat(np.arange(len(options)), space.LABELS))
+        return Texts(offsets_L1, ids_W[places], self.search.distinct)
 
     def blocks_of(self, space: Moves, label_A: AnyInts) -> Ints32:
         """The block of each label, `END` for the end."""
@@ -295,7 +286,6 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         ['the', 'house', 'is', 'small']
     """
 
-    SEARCH = BlockSearch
     MOVES = BlockMoves
     LONGEST = LONGEST_SENTENCE
 
@@ -313,22 +303,17 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         """The options of cells: their costs and target words, and their weighted sums."""
         model, search = self.model, self.search
         common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
-        copied_O, more_OX = block_O == COPIED, common["more_OX"]
-        known_O, own_O = np.maximum(block_O, 0), block_O < 0
-        orientation_O3 = np.zeros((len(block_O), 3))
-        if len(model.blocks.table):
-            unigram_O = model.blocks.unigram_cost_B[known_O].astype(np.float64)
-            lexical_O = model.blocks.lexical_B[known_O].astype(np.float64)
-            left_O = model.blocks.left_B[known_O] >= search.min_left_count
-            orientation_O3[:, [LEFT, RIGHT]] = model.orientation_cost_B2[known_O]
-        else:
-            unigram_O, lexical_O, left_O = np.zeros(len(block_O)), np.zeros(len(block_O)), np.zeros(len(block_O), bool)
+        blocks, size, copied_O, known_O = model.blocks, len(block_O), block_O == COPIED, block_O >= 0
+        known, more_OX = block_O[known_O], common["more_OX"]
         # A term is certain.
-        unigram_O[own_O] = lexical_O[own_O] = 0.0
+        unigram_O, lexical_O, orientation_O3 = np.zeros(size), np.zeros(size), np.zeros((size, 3))
         unigram_O[copied_O], lexical_O[copied_O] = search.unknown_unigram, search.unknown_lexical
-        orientation_O3[own_O, :NEUTRAL] = np.log(2.0)
-        left_O[own_O] = search.min_left_count <= 0
+        unigram_O[known_O], lexical_O[known_O] = blocks.unigram_cost_B[known], blocks.lexical_B[known]
         unigram_O /= (cells % longest + 1).astype(np.int32)
+        orientation_O3[:, :NEUTRAL] = np.log(2.0)
+        orientation_O3[known_O, :NEUTRAL] = model.orientation_cost_B2[known]
+        left_O = np.full(size, search.min_left_count <= 0)
+        left_O[known_O] = blocks.left_B[known] >= search.min_left_count
         linked, own = linked_weights(model, search), len(model.own_floats)
         static_O3 = np.stack(
             [

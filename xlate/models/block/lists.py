@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Ints, Ints32, Uints
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ragged import gathered
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.lists import Draw, decoded, of_no_steps, with_ids, with_steps
@@ -75,11 +75,9 @@ def with_units(
     floats_AD = decoder.step_floats(space, graph, label_A)
     floats_CD = np.add.reduceat(floats_AD, first_N, axis=0) if len(draws_C) else floats_AD[:0]
     parts_K, unit_PU = _units(decoder.blocks_of(space, label_A), decoder.asks(label_A), label_A >= 0, first_N)
-    words_T = texts.words_W[places_of(texts.offsets_O1, labels_L)]
-    found = decoded(
-        np.where(decoder.weights.dense_D != 0 if used_D is None else used_D, floats_CD, 0.0),
-        EncodedText(words_T, offsets_of(np.diff(texts.offsets_O1)[labels_L])[offsets_N1]),
-    )
+    places_T, ends = gathered(texts.offsets_O1, labels_L)
+    used_D = decoder.weights.dense_D != 0 if used_D is None else used_D
+    found = decoded(np.where(used_D, floats_CD, 0.0), EncodedText(texts.words_W[places_T], ends[offsets_N1]))
     return with_steps(replace(found, draws_C=draws_C), offsets_N1, parts_K, units=unit_PU)
 
 

@@ -121,8 +121,8 @@ class BlockLexicon:
 
     def target_words(self, block: int) -> tuple[str, ...]:
         """The target phrase of a block."""
-        phrase = self.blocks.table.target_phrases[int(self.blocks.table.target_B[block])]
-        return tuple(self.phrase_vocabulary.word(int(word)) for word in phrase)
+        table = self.blocks.table
+        return self.phrase_vocabulary.words_of(table.target_phrases[int(table.target_B[block])])
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class BlockModel(BlockLexicon):
 
     LASTING = (*BlockLexicon.LASTING, "orientation_cost_B2")
     WEIGHTS = ("linked", "neutral")
-    own_floats: ClassVar[tuple[str, ...]] = FLOATS
+    own_floats = FLOATS
 
     linked: Floats
     neutral: Floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -180,7 +180,7 @@ class SpanMoves(CompiledSpace):
     An option has `LABELS` labels; -1 is the end.
     """
 
-    LABELS: ClassVar[int] = 1
+    LABELS = 1
 
     model: BlockLexicon
     search: BlocksSearch
@@ -241,7 +241,7 @@ class BlockMoves(SpanMoves):
     """The search space of the orientation model; a label is option · 3 + orientation."""
 
     LABELS = 3
-    KERNEL: ClassVar[Any] = block_decoder
+    KERNEL = block_decoder
 
     model: BlockModel
     search: BlockSearch
@@ -257,5 +257,5 @@ class BlockMoves(SpanMoves):
         sentence = self.arrays(block_decoder.SentenceArrays)
         lm_weights_32 = np.array([w[[LM_FIRST, LM_REST]] for w in (linked, linked, np.asarray(self.model.neutral))])
         end_word = END_ID if search.end_of_sentence else -1
-        numbers = lm_weights_32, search.swaps, self.local, end_word
+        numbers = lm_weights_32, search.mode != "mon", self.local, end_word
         return block_decoder.Task(self.model.arrays, sentence, EVERY_MOVE, *numbers, *block_decoder.workspace(sentence))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.features.context import Bags
@@ -98,12 +99,8 @@ class Quality:
         found = {}
         for band in np.unique(band_I).tolist():
             right_2I = self._right_2I[:, band_I == band]
-            accuracy, baseline = map(_mean, right_2I)
-            found[names[band]] = {
-                "instances": right_2I.shape[1],
-                "accuracy": accuracy,
-                "baseline_accuracy": baseline,
-            }
+            figures = right_2I.shape[1], *map(_mean, right_2I)
+            found[names[band]] = dict(zip(("instances", "accuracy", "baseline_accuracy"), figures, strict=True))
         return found
 
     def __len__(self) -> int:
@@ -192,15 +189,12 @@ def influences(
 
 def _places(words: Ints32, phrase: int, text: EncodedText) -> PhraseSpans:
     """Where the words of a phrase occur in a text."""
-    size, last = len(words), len(text.ids_T) - len(words) + 1
-    here_T = np.ones(max(last, 0), np.bool_)
-    for at, word in enumerate(words.tolist()):
-        here_T &= text.ids_T[at : at + len(here_T)] == word
-    begin_I = np.flatnonzero(here_T)
+    size = len(words)
+    begin_I = np.flatnonzero((sliding_window_view(text.ids_T, size) == words).all(axis=1))
     sentence_I = np.searchsorted(text.offsets_S1, begin_I, side="right") - 1
-    inside_I = begin_I + size <= text.offsets_S1[sentence_I + 1]
-    sentence_I, start_I = sentence_I[inside_I], (begin_I - text.offsets_S1[sentence_I])[inside_I]
-    return PhraseSpans(sentence_I, start_I, start_I + size, np.full(len(start_I), phrase))
+    start_I = begin_I - text.offsets_S1[sentence_I]
+    spans = PhraseSpans(sentence_I, start_I, start_I + size, np.full(len(start_I), phrase))
+    return spans.select(begin_I + size <= text.offsets_S1[sentence_I + 1])
 
 
 @dataclass(frozen=True)
@@ -245,21 +239,19 @@ def changes(model: Classifier, words: Sequence[str], members: int = 0) -> list[S
     offsets_I1, contexts_X = batch.contexts
     chosen = model.choices.of(found.spans.phrase_I)
     listed = []
-    for i in range(len(found.spans.start_I)):
+    for i, (start, end) in enumerate(zip(found.spans.start_I.tolist(), found.spans.end_I.tolist(), strict=True)):
         part = slice(found.offsets_I1[i], found.offsets_I1[i + 1])
-        pair_C, log_C, share_C = found.pair_C[part], found.log_C[part], found.share_C[part]
+        pair_C, probability_C, share_C = found.pair_C[part], np.exp(found.log_C[part]), found.share_C[part]
         ids_X = contexts_X[offsets_I1[i] : offsets_I1[i + 1]]
         offsets, ids_N = chosen.ids
         some = offsets[part.start : part.stop + 1]
         candidates = some - some[0], ids_N[some[0] : some[-1]]
         rows, names = candidate_weights(model, ids_X, candidates), model.context_names(ids_X, members)
-        probability_C = np.exp(log_C)
         if not model.alone:
             forward_C = (float(model.weights.dense_D[0]) - 1.0) * share_C
             # Half way from p(e|f) to p in the context, so that the sums of columns are close to the changes of ln p.
             middle_C = 0.5 * (np.exp(share_C) / np.exp(share_C).sum() + probability_C)
             rows = against_the_others(np.vstack([forward_C, rows]), middle_C)
             names = [WITHOUT, *names]
-        start, end = int(found.spans.start_I[i]), int(found.spans.end_I[i])
         listed.append(SpanChange(start, end, pair_C, np.exp(share_C), probability_C, names, rows))
     return sorted(listed, key=lambda change: -change.largest)

@@ -34,11 +34,6 @@ NO_CHOICE = -1
 FactorsOf = Callable[[Sequence[str]], Sequence[Ints32]]
 
 
-def no_factors(words: Sequence[str]) -> Sequence[Ints32]:  # noqa: ARG001
-    """The factors of words that have none."""
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Classifier(ABC):
     """Makes predictions for source phrases of at most `longest` words in their sentence.
@@ -51,7 +46,7 @@ class Classifier(ABC):
         longest: the most words of a source phrase.
         weights: one for `forward`, ln p without a context, and 2^bits for pairs of features.
         alone: each candidate is judged on its own, so probabilities need not add up to 1.
-        factors: finds the values of layers that belong to tokens; by default all layers are values of words.
+        factors: finds the values of layers that belong to tokens.
         beside: the features of the translation, if it is considered too; else None.
         what: a word for what is predicted.
         without: how p without a context is written.
@@ -66,7 +61,7 @@ class Classifier(ABC):
     longest: int
     weights: Weights
     alone: bool
-    factors: FactorsOf = no_factors
+    factors: FactorsOf
     beside: TargetFeatures | None = None
 
     def spans(self, text: EncodedText) -> PhraseSpans:
@@ -112,8 +107,8 @@ class Classifier(ABC):
 class ContextModel(Classifier):
     """Predicts translations; the candidates are listed by their counts in the whole text."""
 
-    what: ClassVar[str] = "translation"
-    without: ClassVar[str] = "p(e|f)"
+    what = "translation"
+    without = "p(e|f)"
     choices: Translations
 
     def predict(self, words: Sequence[str]) -> Predicted:
@@ -161,7 +156,7 @@ class ContextModel(Classifier):
     def named(self, number: int, vocabulary: Vocabulary) -> str:
         """The target words of a pair."""
         table = self.targets.table
-        return " ".join(vocabulary.word(w) for w in table.target_phrases[int(table.target_B[number])].tolist())
+        return " ".join(vocabulary.words_of(table.target_phrases[int(table.target_B[number])]))
 
     def spans(self, text: EncodedText) -> PhraseSpans:
         """All source phrases in a sentence that have listed translations."""
@@ -179,14 +174,13 @@ class DistanceModel(Classifier):
         target_vocabulary: the words of translations.
     """
 
-    what: ClassVar[str] = "distance"
-    without: ClassVar[str] = "p(r|f)"
+    what = "distance"
+    without = "p(r|f)"
     choices: Places
     target_vocabulary: Vocabulary
 
-    def named(self, number: int, vocabulary: Vocabulary) -> str:
+    def named(self, number: int, vocabulary: Vocabulary) -> str:  # noqa: ARG002
         """The name of a class."""
-        del vocabulary
         return next(self.distances.names(np.array([number])))
 
     @property

@@ -105,8 +105,7 @@ class Grammar(Kind):
     ) -> GrammarSystem:
         grammar, model = load_grammar(run / MODEL)
         held = weights.sets[KIND]
-        named = dict(zip(held.dense_names, held.dense_D.tolist(), strict=True))
-        system = _bottom_up(run, GrammarSystem(grammar, named, model, config.decoder))
+        system = _bottom_up(run, GrammarSystem(grammar, held.floats, model, config.decoder))
         if system.feature_names != held.dense_names:
             seen, expected = (" ".join(names[:20]) for names in (held.dense_names, system.feature_names))
             raise InputError("not the weights of this grammar", seen, expected, file=run)

@@ -117,10 +117,6 @@ class GrammarSystem(System[Any, GrammarSearch]):
         return np.array([self.named.get(name, 0.0) for name in self.feature_names])
 
     @property
-    def weights(self) -> Weights:
-        return Weights(self.weights_D, np.zeros(0), self.feature_names)
-
-    @property
     def span_limit(self) -> SpanLimit | None:
         most = max((rule.limit for rule in self.grammar.scfg.rules if rule.limit != NO_LIMIT), default=None)
         return None if most is None else SpanLimit(most, "the grammar's longest span")
@@ -134,7 +130,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
         return Vocabulary.build(words_of(rule.target) for rule in self.grammar.scfg.rules)
 
     def with_weights(self, weights: Weights) -> GrammarSystem:
-        return self.changed(named=dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True)))
+        return self.changed(named=weights.floats)
 
     def _translate(self, words: Sequence[str]) -> list[Derivation[Any]]:
         if not words:

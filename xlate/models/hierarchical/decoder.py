@@ -11,7 +11,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import decoded, of_no_steps, with_steps
+from xlate.candidates.lists import decoded, with_steps
 from xlate.errors import refuse_if
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import FACT
@@ -22,7 +22,7 @@ from xlate.kernels.search.phrase_paths import Paths, path_logprobs
 from xlate.kernels.search.rule_decoder import LONGEST_SENTENCE
 from xlate.kernels.search.rule_facts import RuleWords, glued_steps, local_scores, path_facts
 from xlate.kernels.search.spans import NO_GAP
-from xlate.models.derivation import Derivation
+from xlate.models.derivation import Derivation, own_spans
 from xlate.models.hierarchical.model import (
     BACKTRACK,
     GLUE,
@@ -147,16 +147,6 @@ class RuleList:
         words = label_words(self.moves, self.paths.labels_L)
         return EncodedText(words.ids_T, words.offsets_S1[self.paths.offsets_N1])
 
-    def derivations(self) -> list[Derivation[RuleStep]]:
-        """All of them."""
-        scores_N = self.features_ND @ self.moves.weights_D
-        ends, labels = self.paths.offsets_N1.tolist(), self.paths.labels_L.tolist()
-        source = self.moves.options.words
-        return [
-            Derivation(source, self.moves.steps(labels[a:b]), features_D, float(score))
-            for a, b, features_D, score in zip(ends, ends[1:], self.features_ND, scores_N, strict=False)
-        ]
-
 
 def sentence_words(model: HierarchicalModel, options: RuleOptions) -> RuleWords:
     """The words and links of the translations of a sentence."""
@@ -184,7 +174,6 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
     """
 
     NAME = "hierarchical"
-    SEARCH = RuleSearch
     LONGEST = LONGEST_SENTENCE
 
     def _check(self) -> None:
@@ -235,7 +224,17 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
         own = np.array([label for label in labels if label != END_LABEL], np.int32)
-        return self.list_of(space, Paths(np.array([0, len(own)]), own)).derivations()[0]
+        return self.derivations(space, self.list_of(space, Paths(np.array([0, len(own)]), own)))[0]
+
+    def steps(self, space: RuleMoves, labels: Sequence[int]) -> tuple[RuleStep, ...]:
+        options, steps, waiting = space.options, list[RuleStep](), 0
+        for label in labels:
+            match, at = options.place(label)
+            gaps, span = options.gaps(match, bool(options.swapped_T[at])), options.span(match)
+            unit, own = int(options.found.unit_R[at]), own_spans(span, gaps)
+            steps.append(RuleStep(unit, own, space.words_of(label), span=span, gaps=gaps, glued=not waiting))
+            waiting = max(waiting - 1, 0) + len(gaps)
+        return tuple(steps)
 
     def list_of(self, space: RuleMoves, paths: Paths) -> RuleList:
         return RuleList(space, paths, self.sparse_F)
@@ -293,8 +292,10 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             yield f"{'  ' * depth}[{start},{end})  {left} -> {right}"
 
 
-class TunedRules(TunedUnits[HierarchicalDecoder]):
+class TunedRules(TunedUnits[HierarchicalDecoder, RuleList]):
     """The hierarchical decoder; with `tunes_sparse` lists have the facts of derivations as units."""
+
+    UNIT = FACT
 
     @property
     def uniform(self) -> Weights:
@@ -310,12 +311,8 @@ class TunedRules(TunedUnits[HierarchicalDecoder]):
         """The structure features whose weights are tuned."""
         return self.system.model.structure if self.tunes_sparse else None
 
-    @staticmethod
-    def with_parts(decoder: HierarchicalDecoder, words: Sequence[str]) -> CandidateBatch:
+    def with_parts(self, found: RuleList) -> CandidateBatch:
         """With the facts of derivations as units."""
-        if not words:
-            return of_no_steps(decoder.model.size, FACT)
-        found = decoder.nbest_list(words)
         fact_offsets_L1, facts_A5 = found.facts
         # No row is all zeros, which could not be distinguished from none.
         number_A, first_P = distinct_rows((facts_A5 + 1).astype(np.uint64))

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import lengths_of, offsets_of, places_of
+from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
 from xlate.kernels.memory import best_of_rows, build_table, distinct_rows
@@ -27,12 +27,14 @@ from xlate.models.unit_model import (
     UnitModel,
     columns_of,
     joined_rows,
+    joined_targets,
+    option_words,
     slots_of,
     weighted_sum,
 )
 from xlate.phrases.table import GAP, RuleTable
 from xlate.text.terms import open_ids, terms_in
-from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID, EncodedText
+from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID
 
 # Features in the order of n-best lists, with the number of values of each (B3).
 RULE_FEATURES = {
@@ -81,11 +83,6 @@ class HierarchicalModel(UnitModel[RuleTable]):
         """Those of the structure of derivations."""
         return self.structure
 
-    @property
-    def source_sides(self) -> EncodedText:
-        """The source sides of rules."""
-        return self.table.source_sides
-
     def rule_features(self, rule_N: AnyInts, length_N: AnyInts | int = 1) -> Floats:
         """The features of rules in any context, shape (N, D); a negative number is a copied word, or a term.
 
@@ -121,8 +118,9 @@ class RankedRules(Ranking[RankedRows]):
 
     def own_rules(self, words: Sequence[str], unit_N: Ints, start_N: Ints) -> RankedRows:
         """Copied words and terms of a sentence."""
-        text = self.own(words, unit_N, start_N)
-        static_N = weighted_sum(self.model.rule_features(unit_N, np.diff(text[0])), self.weights_D)
+        offsets_N1, said = joined_targets(words, unit_N, start_N)
+        text = offsets_N1, self.model.lm.vocabulary.ids(said)
+        static_N = weighted_sum(self.model.rule_features(unit_N, np.diff(offsets_N1)), self.weights_D)
         return RankedRows(unit_N, static_N, self.alone(static_N, text), self.phrases(text))
 
 
@@ -178,7 +176,7 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
     too; nothing else translates words of hard ones.
     """
     model, longest = ranked.model, max(1, min(max_span, len(words)))
-    sides = len(model.source_sides)
+    sides = len(model.table.sides)
     source_n = model.source_vocabulary.ids(words)
     terms = [(start, end, unit) for start, end, unit in terms_in(words) if end - start <= longest]
     spans_X2 = np.array([term[:2] for term in terms], np.int32).reshape(-1, 2)
@@ -240,16 +238,12 @@ def backtracks(matches: Matches) -> Ints32:
 
 def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32, lengths_T: Ints) -> RuleWords:
     """The words and links of translations of `lengths_T` words; copies and terms are unknown words without links."""
-    table, known = model.table, np.flatnonzero(unit_T >= 0)
-    rules = unit_T[known]
-    targets = table.target_phrases
-    word_offsets_T1 = offsets_of(lengths_T)
-    words_W = np.full(int(word_offsets_T1[-1]), UNKNOWN_ID, np.int32)
-    words_W[places_of(word_offsets_T1, known)] = targets.ids_T[places_of(targets.offsets_S1, table.target_B[rules])]
+    table, known_T, word_offsets_T1 = model.table, unit_T >= 0, offsets_of(lengths_T)
+    words_W = option_words(table, table.target_phrases.ids_T, UNKNOWN_ID, unit_T, word_offsets_T1)
     counts_T = np.zeros(len(unit_T), np.int64)
-    counts_T[known] = table.link_offsets_B1[rules + 1] - table.link_offsets_B1[rules]
+    links, ends = gathered(table.link_offsets_B1, unit_T[known_T])
+    counts_T[known_T] = np.diff(ends)
     pair_offsets_T1 = offsets_of(counts_T)
-    links = places_of(table.link_offsets_B1, rules)
     of_K = np.repeat(np.arange(len(unit_T)), counts_T)
     place_K, target_K = np.asarray(table.link_source_K[links]), np.asarray(table.link_target_K[links])
     sides = table.source_sides

@@ -11,23 +11,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints32
+from xlate.array_types import Floats
 from xlate.formats.scfg import Gap, Side
 from xlate.kernels.search import rule_decoder
 from xlate.kernels.search.rule_decoder import RuleSentence, estimate_spans
 from xlate.kernels.search.rule_facts import Structure
-from xlate.models.derivation import Span, Step, own_spans, spans_moved
+from xlate.models.derivation import Span, Step, spans_moved
 from xlate.models.grammar.chart import Chart, Languages, Option, TargetSide, Tree
 from xlate.models.grammar.parsing import Cell, Match
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel, RuleOptions
 from xlate.search.beam import END_LABEL, EVERY_MOVE, CompiledSpace, SearchGraph, Words
 from xlate.search.settings import RuleSearch
 from xlate.text.terms import own_target
-from xlate.text.vocabulary import END_ID
+from xlate.text.vocabulary import END_ID, EncodedText
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class RuleMoves(CompiledSpace):
     With `allowed`, there are only translations of these target words.
     """
 
-    KERNEL: ClassVar[Any] = rule_decoder
+    KERNEL = rule_decoder
 
     model: HierarchicalModel
     weights_D: Floats
@@ -136,17 +136,6 @@ class RuleMoves(CompiledSpace):
             pop_limit=self.search.pop_limit,
         )
 
-    def matches(self, begin: int, end: int) -> range:
-        """The matches over a span."""
-        cell = begin * (len(self.options.words) + 1) + end
-        first, last = self.options.matches.cell_offsets_C1[cell : cell + 2].tolist()
-        return range(first, last)
-
-    def phrase(self, at: int) -> Ints32:
-        """The target words of a translation by the language model's numbers."""
-        phrases = self.options.found.phrases
-        return phrases.words_W[phrases.offsets_O1[at] : phrases.offsets_O1[at + 1]]
-
     def words_of(self, label: int) -> Words:
         if label == END_LABEL:
             return ()
@@ -157,22 +146,6 @@ class RuleMoves(CompiledSpace):
             known = own_target(self.options.words, unit, start) if unit < 0 else self.model.target_words(unit)
             self._words[at] = known
         return known
-
-    def steps(self, labels: Sequence[int]) -> tuple[RuleStep, ...]:
-        """The rules along the labels of a path."""
-        steps: list[RuleStep] = []
-        waiting = 0
-        for label in labels:
-            if label == END_LABEL:
-                continue
-            match, at = self.options.place(label)
-            swapped = bool(self.options.swapped_T[at])
-            gaps, span = self.options.gaps(match, swapped), self.options.span(match)
-            unit = int(self.options.found.unit_R[at])
-            own = own_spans(span, gaps)
-            steps.append(RuleStep(unit, own, self.words_of(label), span=span, gaps=gaps, glued=not waiting))
-            waiting = max(waiting - 1, 0) + len(gaps)
-        return tuple(steps)
 
 
 def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:
@@ -207,8 +180,8 @@ class BottomUpRules:
         size, offsets = len(options.words), options.label_offsets_M1.tolist()
         for length in range(1, options.longest + 1):
             for begin in range(size - length + 1):
-                found: list[Match] = []
-                for match in self.moves.matches(begin, begin + length):
+                found, cell = list[Match](), begin * (size + 1) + begin + length
+                for match in range(*options.matches.cell_offsets_C1[cell : cell + 2].tolist()):
                     tails = tuple(Cell(LABEL, *gap) for gap in options.gaps(match, swapped=False))
                     # There may be gaps that nothing translates.
                     if all(chart.cells.get(tail) for tail in tails):
@@ -230,13 +203,14 @@ class BottomUpRules:
             return [Option(self.glue, match.rules[0], self.glue, GLUE_SIDES[match.rules[0]])]
         options = self.moves.options
         found, (at_M, at_T) = options.found, options.taken_apart(np.array(match.rules))
+        phrases = EncodedText(found.phrases.words_W, found.phrases.offsets_O1)
         backtrack_T = self.moves.backtrack_M2[at_M, options.swapped_T[at_T].astype(np.int64)]
         promise_T, score_T = found.alone_R[at_T] + backtrack_T, found.static_R[at_T] + backtrack_T
         order = np.argsort(-promise_T, kind="stable").tolist()
         gaps, listed = [-1 - place for place in range(len(match.tails))], list[Option]()
         for n in order:
             at = int(at_T[n])
-            side = (*self.moves.phrase(at).tolist(), *(gaps[::-1] if options.swapped_T[at] else gaps))
+            side = (*phrases[at].tolist(), *(gaps[::-1] if options.swapped_T[at] else gaps))
             self.sides[match.rules[n]] = side
             listed.append(Option(float(promise_T[n]), match.rules[n], float(score_T[n]), side))
         return listed

@@ -39,7 +39,6 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     """
 
     NAME = "phrase"
-    SEARCH = PhraseSearch
     LONGEST = LONGEST_SENTENCE
 
     def _check(self) -> None:
@@ -85,7 +84,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         graph = self.search_space(space, every_arc=False)
         if not self.fast or graph.goal < 0:
             return self.derivation(space, graph.best_labels())
-        words, steps = space.options.words, self._steps(space, graph.best_labels())
+        words, steps = space.options.words, self.steps(space, graph.best_labels())
 
         # It must not hold the search space, because translations of a whole text are kept.
         return Derivation(words, steps, partial(self._features_D, words, steps), float(graph.score_N[graph.goal]))
@@ -109,7 +108,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return PhraseMoves(self.model, self.weights_D, self.search, options, self.group_scores(options))
 
     def derivation(self, space: PhraseMoves, labels: Sequence[int]) -> Derivation[Step]:
-        words, steps = space.options.words, self._steps(space, labels)
+        words, steps = space.options.words, self.steps(space, labels)
         features_D = self._features_D(words, steps)
         return Derivation(words, steps, features_D, float(self.weights_D @ features_D))
 
@@ -117,7 +116,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         features_D: Floats = list_of_steps(self.model, self.weights_D, words, steps, self.sparse_F).features_ND[0]
         return features_D
 
-    def _steps(self, space: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
+    def steps(self, space: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
         return tuple(space.options.step(self.model, label) for label in labels if label != END_LABEL)
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
@@ -132,11 +131,6 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
             return super().step_features(derivation)
         _, steps = list_of_steps(self.model, self.weights_D, derivation.source, derivation.steps).parts
         return self.model.sparse.ids(steps)
-
-    def shown_steps(self, source: Sequence[str], derivation: Derivation[Step]) -> Iterator[str]:
-        for step in derivation.steps:
-            start, end = step.source_span
-            yield f"[{start},{end})  {' '.join(source[start:end])} -> {' '.join(step.target_words)}"
 
     def shown_features(self, derivation: Derivation[Step]) -> Iterator[tuple[str, Sequence[float]]]:
         """By Moses's names, without an unused reordering model and without what Moses leaves out of n-best lists."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
+from xlate.arrays.ragged import gathered, offsets_of, places_of
 from xlate.features.phrase_sparse import STEP, Steps
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.phrase_paths import (
@@ -22,7 +22,7 @@ from xlate.kernels.search.phrase_paths import (
     path_features,
     path_logprobs,
 )
-from xlate.models.derivation import Derivation, Step
+from xlate.models.derivation import Step
 from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import (
     DISTORTION,
@@ -121,9 +121,8 @@ class PhraseList:
     @property
     def words(self) -> EncodedText:
         """The target words of each derivation as `Numbering` numbers them."""
-        offsets_O1, labels_L = self.options.phrases.offsets_O1, self.paths.labels_L
-        words_T = target_ids(self.model, self.options)[places_of(offsets_O1, labels_L)]
-        return EncodedText(words_T, offsets_of(lengths_of(offsets_O1, labels_L))[self.paths.offsets_N1])
+        places, ends = gathered(self.options.phrases.offsets_O1, self.paths.labels_L)
+        return EncodedText(target_ids(self.model, self.options)[places], ends[self.paths.offsets_N1])
 
     def told_apart(self, groups: bool, last_words: bool) -> tuple[Ints32, Steps]:
         """Which of P different phrases each of L steps is, and what the sparse features of those consider.
@@ -151,16 +150,6 @@ class PhraseList:
         steps["between_offsets"] = offsets_of(high_P - low_P)
         steps["between"] = source_n[places_of(between, np.arange(len(low_P)) * 2)]
         return part_L, steps
-
-    def derivations(self) -> list[Derivation[Step]]:
-        """All of them."""
-        scores_N = self.features_ND @ self.weights_D
-        steps = [self.options.step(self.model, number) for number in self.paths.labels_L.tolist()]
-        ends = self.paths.offsets_N1.tolist()
-        return [
-            Derivation(self.options.words, tuple(steps[a:b]), features_D, float(score))
-            for a, b, features_D, score in zip(ends, ends[1:], self.features_ND, scores_N, strict=False)
-        ]
 
     @property
     def phrases(self) -> PhrasesAlone:

@@ -23,7 +23,7 @@ from xlate.lm.model import NgramModel
 from xlate.models.phrase.history import HistoryFeature
 from xlate.models.unit_model import UnitModel, floored_log, slots_of
 from xlate.phrases.table import PhraseTable, phrase_finder
-from xlate.text.vocabulary import EncodedText, Vocabulary
+from xlate.text.vocabulary import Vocabulary
 
 
 class SentencePhrases(NamedTuple):
@@ -169,11 +169,6 @@ class PhraseModel(UnitModel[PhraseTable]):
     def sparse_features(self) -> SparseFeatures | None:
         """Those of phrases."""
         return self.sparse
-
-    @property
-    def source_sides(self) -> EncodedText:
-        """The source phrases."""
-        return self.table.source_phrases
 
     @property
     def orientations(self) -> int:

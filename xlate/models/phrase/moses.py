@@ -166,13 +166,12 @@ def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callabl
 def _reordering_of(model: PhraseModel, own: Reordering, table: SentenceTable, floats: int) -> Floats:
     """The reordering scores of a table after `floats` floats, or those that its pairs have in a model; (B, 2K)."""
     given = {pair: values[floats:] for (_, pair), values in table.more.items()}
-    pairs, sides = table.pairs.table, (table.pairs.source_vocabulary, table.pairs.target_vocabulary)
+    pairs, source, target = table.pairs.table, table.pairs.source_vocabulary, table.pairs.target_vocabulary
     if any(given.values()):
         return np.array([given[b] for b in range(len(pairs))]).reshape(-1, 2 * model.orientations)
     probability_BK2 = np.full((len(pairs), 2 * model.orientations), np.nan)
     for b, (s, t) in enumerate(zip(pairs.source_B.tolist(), pairs.target_B.tolist(), strict=True)):
-        phrases = zip(sides, (pairs.source_phrases[s].tolist(), pairs.target_phrases[t].tolist()), strict=True)
-        pair = model.pair_number(*([vocabulary.word(w) for w in phrase] for vocabulary, phrase in phrases))
+        pair = model.pair_number(source.words_of(pairs.source_phrases[s]), target.words_of(pairs.target_phrases[t]))
         if pair is not None:
             probability_BK2[b] = own.probability_BK2[pair]
     return probability_BK2

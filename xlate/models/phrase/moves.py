@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions
 from xlate.search.beam import END_LABEL, EVERY_MOVE, CompiledSpace
-from xlate.search.settings import PhraseSearch
+from xlate.search.settings import PhraseSearch, log_share
 from xlate.text.vocabulary import END_ID
 
 
@@ -29,7 +28,7 @@ class PhraseMoves(CompiledSpace):
     the first gap must end at most that many words past the gap (Moses's rule, so that a jump back is possible).
     """
 
-    KERNEL: ClassVar[Any] = phrase_decoder
+    KERNEL = phrase_decoder
 
     model: PhraseModel
     weights_D: Floats
@@ -67,7 +66,7 @@ class PhraseMoves(CompiledSpace):
             begin_state=int(model.lm.begin_state),
             end_word=END_ID,
             limits=EVERY_MOVE,
-            log_early_threshold=search.log_early_threshold,
+            log_early_threshold=log_share(search.early_threshold),
             distortion_limit=search.distortion_limit,
             distortion_future=search.distortion_future,
             pop_limit=search.pop_limit,

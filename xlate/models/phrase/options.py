@@ -66,7 +66,7 @@ class RankedPhrases(Ranking[RankedPairs]):
 
     def prepare(self, sentences: Sequence[Ints32], longest: int) -> None:
         """Ranks whatever the spans of at most `longest` words of these sentences need."""
-        finder, seen_P = self.model.table.source_finder, np.zeros(len(self.model.source_sides), np.bool_)
+        finder, seen_P = self.model.table.source_finder, np.zeros(len(self.model.table.sides), np.bool_)
         for source_n in sentences:
             if len(source_n):
                 row_C = span_rows(finder, source_n, max(1, min(longest, len(source_n))))
@@ -105,9 +105,10 @@ class RankedPhrases(Ranking[RankedPairs]):
     def own_pairs(self, words: Sequence[str], unit_N: Ints, start_N: Ints, end_N: Ints) -> RankedPairs:
         """Copied words and terms of a sentence."""
         model, weights_D = self.model, self.weights_D
-        text, said = self.own(words, unit_N, start_N), joined_targets(words, unit_N, start_N)[1]
+        offsets_N1, said = joined_targets(words, unit_N, start_N)
+        text = offsets_N1, model.lm.vocabulary.ids(said)
         target, source = model.target_vocabulary.ids(said), model.source_vocabulary.ids(words)
-        first_N, last_N, length_N = target[text[0][:-1]], target[text[0][1:] - 1], np.diff(text[0])
+        first_N, last_N, length_N = target[offsets_N1[:-1]], target[offsets_N1[1:] - 1], np.diff(offsets_N1)
         static_N = weights_D[UNKNOWN] * UNKNOWN_PENALTY * (unit_N == COPIED)
         static_N = static_N - weights_D[WORD_PENALTY] * length_N + weights_D[PHRASE_PENALTY]
         backward_NK = forward_NK = np.zeros((len(unit_N), model.orientations))

@@ -19,7 +19,7 @@ from xlate.align.copies import balanced_folds
 from xlate.align.lexical import lexical_table
 from xlate.array_types import AnyArray, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import Draw, decoded, of_no_steps, with_steps
+from xlate.candidates.lists import Draw, decoded, with_steps
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
@@ -31,6 +31,7 @@ from xlate.models.context.runs import classifier_runs, fold_classifier, predicte
 from xlate.models.kind import FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import KIND, open_phrase_model, reordering_model
+from xlate.models.phrase.lists import PhraseList
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel, load_phrase_model, save_phrase_model
 from xlate.models.run_files import weights_of
 from xlate.models.tuned import TunedByFold, TunedSystem, TunedUnits
@@ -45,7 +46,7 @@ from xlate.work.estimates import Folds, WithoutFold
 from xlate.work.stages import Stage, identity_of, run_stage
 
 
-class TunedPhrases(TunedUnits[PhraseDecoder]):
+class TunedPhrases(TunedUnits[PhraseDecoder, PhraseList]):
     """The phrase decoder; a reordering model that it lacks is not tuned, nor are sums without features."""
 
     @property
@@ -63,12 +64,8 @@ class TunedPhrases(TunedUnits[PhraseDecoder]):
         start, sparse = super().uniform, self.system.model.sparse
         return replace(start, sparse_F=np.zeros(len(sparse))) if self.tunes_sparse and sparse is not None else start
 
-    @staticmethod
-    def with_parts(decoder: PhraseDecoder, words: Sequence[str]) -> CandidateBatch:
+    def with_parts(self, found: PhraseList) -> CandidateBatch:
         """With sparse features as ids of the phrases."""
-        if not words:
-            return of_no_steps(decoder.model.size)
-        found = decoder.nbest_list(words)
         assert found.model.sparse is not None
         part_L, steps = found.parts
         ids = found.model.sparse.ids(steps)
@@ -77,7 +74,7 @@ class TunedPhrases(TunedUnits[PhraseDecoder]):
 
 def with_sums(theta: Weights, model: PhraseModel) -> Weights:
     """Float weights of a model, perhaps of one without some features: 0 for floats, 1 for sparse sums (λ = 1)."""
-    held = dict(zip(theta.dense_names, theta.dense_D.tolist(), strict=True))
+    held = theta.floats
     dense_D = np.array([held.get(name, 0.0) for name in model.columns])
     dense_D[model.sums] = 1.0
     return replace(theta, dense_D=dense_D, dense_names=model.columns)
@@ -287,9 +284,6 @@ def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSy
         InputError: the text cannot be cut into folds, or there are no such models of this kind.
     """
     folds, source, rows = Folds.of_events(work, config.source.folds), work.encoded[0], TableRows(work.blocks.table)
-    fold_of = {
-        tuple(work.source_vocabulary.word(w) for w in source[s].tolist()): fold
-        for s, fold in enumerate(folds.fold_S.tolist())
-    }
+    fold_of = {work.source_vocabulary.words_of(source[s]): fold for s, fold in enumerate(folds.fold_S.tolist())}
     parts = {fold: kind.without_fold(config, whole, WithoutFold(work, folds, fold, rows)) for fold in folds.numbers}
     return TunedByFold(parts, fold_of)

@@ -21,7 +21,7 @@ from xlate.models.kind import Kind, kind_of, needed, open_system
 from xlate.models.rerank.lists import SentenceLines
 from xlate.models.rerank.ranker import Ranker
 from xlate.models.system import AnyDerivation, AnySystem, System
-from xlate.scoring.weights import Weights, WeightsFile
+from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import AnySearch
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.directory import WorkDirectory
@@ -68,7 +68,7 @@ class ChosenDerivation(Derivation[Any]):
     """A derivation of one of the systems; its features and its score are those of the ranker."""
 
     system: str = ""
-    own: Derivation[Any] | None = None
+    own: Any = None
 
     def __reduce__(self) -> tuple[object, ...]:
         return ChosenDerivation, (self.source, self.steps, self.features_D, self.score, self.system, self.own)
@@ -101,10 +101,6 @@ class CombinedSystem(System[Any, AnySearch]):
     @cached_property
     def weights_D(self) -> Floats:
         return np.array([*self.ranker.floats.values(), 1.0])
-
-    @property
-    def weights(self) -> Weights:
-        return Weights(self.weights_D, np.zeros(0), self.feature_names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -151,24 +147,16 @@ class CombinedSystem(System[Any, AnySearch]):
         rows = [self.systems[name].nbest_line(0, one) for one in found]
         return [*NbestFile(name, "bars", rows=rows).hypotheses()]
 
-    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
-        system, own = _own(derivation)
-        lines = [f"by {system}:", self.systems[system].explain(source, own), "chosen by:"]
+    def explain(self, source: Sequence[str], derivation: Any) -> str:
+        name = derivation.system
+        lines = [f"by {name}:", self.systems[name].explain(source, derivation.own), "chosen by:"]
         return explained(lines, self.feature_names, self.weights_D, derivation)
 
-    def word_links(self, derivation: Derivation[Any]) -> list[Span] | None:
-        system, own = _own(derivation)
-        return self.systems[system].word_links(own)
+    def word_links(self, derivation: Any) -> list[Span] | None:
+        return self.systems[derivation.system].word_links(derivation.own)
 
-    def orientations(self, derivation: Derivation[Any]) -> list[int]:
-        system, own = _own(derivation)
-        return self.systems[system].orientations(own)
-
-
-def _own(derivation: Derivation[Any]) -> tuple[str, Derivation[Any]]:
-    assert isinstance(derivation, ChosenDerivation)
-    assert derivation.own is not None
-    return derivation.system, derivation.own
+    def orientations(self, derivation: Any) -> list[int]:
+        return self.systems[derivation.system].orientations(derivation.own)
 
 
 class Combination(Kind):

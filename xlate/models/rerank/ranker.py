@@ -94,8 +94,7 @@ class Ranker:
         weights, sparse = file.sets[SET], {name: weight for *_, name, weight in file.learned(SET)}
         fields: Fields = {"classes": dict, "lexicon": (dict, type(None)), SOURCES: bool, NEARLY: list}
         known = read_json(run / KNOWN, "the vocabulary of a ranking run", "train the run again", fields)
-        floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
-        return cls(config.model.rerank, floats, sparse, known)
+        return cls(config.model.rerank, weights.floats, sparse, known)
 
     @cached_property
     def words(self) -> frozenset[str]:
