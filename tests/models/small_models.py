@@ -85,10 +85,12 @@ def random_model(
     keys_F = feature_keys("BB", keys // size, keys % size)
     if bigrams and others:
         keys_F = np.concatenate([keys_F, *(random_keys(rng, blocks, family, 0.3) for family in ("TP", "WB"))])
+    lm = NgramModel.from_arpa(arpa)
     return BlockModel(
         blocks,
-        NgramModel.from_arpa(arpa),
+        lm,
         SOURCE,
+        lm.vocabulary,
         rng.normal(-0.5, 0.3, size=5),
         rng.normal(-0.5, 0.3, size=5),
         feature_keys=keys_F,
@@ -362,4 +364,6 @@ def jumping(seed: int) -> tuple[DistortionModel, ArpaModel]:
     distortion = Distortion(*(3 * rng.random((2, len(SOURCE.words), 2 * REACH + 1))).astype(np.float32))
     weights, model1_B = rng.normal(-0.5, 0.3, size=7), (4 * rng.random(len(model.blocks))).astype(np.float32)
     features = {"feature_keys": model.feature_keys, "feature_weights": model.feature_weights}
-    return DistortionModel(model.blocks, model.lm, SOURCE, weights, distortion, model1_B, **features), arpa
+    return DistortionModel(
+        model.blocks, model.lm, SOURCE, model.lm.vocabulary, weights, distortion, model1_B, **features
+    ), arpa

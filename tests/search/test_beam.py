@@ -187,7 +187,7 @@ def test_a_line_in_full():
     base, _ = model_and_arpa(1)
     blocks = block_set({("a b", "v w"): (3, 0, 0, 0.5)})
     weights = np.array([0.0, 0.0, 0.0, 0.0, -2.0])
-    model = BlockModel(blocks, base.lm, SOURCE, weights, weights)
+    model = BlockModel(blocks, base.lm, SOURCE, base.lm.vocabulary, weights, weights)
     search = BlockSearch(end_of_sentence=False, unknown_unigram=1.0, unknown_lexical=3.0)
     decoder = BlockDecoder(model, search)
     [derivation] = decoder.translate(["a", "b", "|||"])

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
-import numpy as np
-
 from xlate.array_types import Floats
 from xlate.kernels.pairs import LEFT, NEUTRAL, RIGHT
 from xlate.search.beam import SearchGraph
@@ -167,12 +165,10 @@ def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinc
 
 def best_sums(lists: Sequence[Sequence[float]], most: int) -> list[tuple[int, ...]]:
     """The choices of one place per list (all descending) with the highest sums; at most `most`, best first."""
-    source_A = np.repeat(np.arange(len(lists), dtype=np.int32), [len(scores) for scores in lists])
-    places = [place for scores in lists for place in range(len(scores))]
-    scores_A = np.array([score for scores in lists for score in scores], np.float64)
-    unknown_N = np.zeros(len(lists) + 1), np.full(len(lists) + 1, -1, np.int32)
-    columns = source_A, source_A + np.int32(1), np.array(places, np.int32), scores_A
-    return [tuple(path) for _, path in SearchGraph(*columns, *unknown_N, len(lists)).best_paths(most)]
+    size = len(lists)
+    arcs = [(n, n + 1, place, score) for n, scores in enumerate(lists) for place, score in enumerate(scores)]
+    graph = SearchGraph.of_arcs(arcs, [0.0] * (size + 1), [-1] * (size + 1), size)
+    return [tuple(path) for _, path in graph.best_paths(most)]
 
 
 def explained(lines: Sequence[str], names: Sequence[str], weights_D: Floats, derivation: Derivation[Any]) -> str:

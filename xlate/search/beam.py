@@ -56,6 +56,16 @@ class SearchGraph:
             goal=int(goal),
         )
 
+    @classmethod
+    def of_arcs(
+        cls, arcs: Sequence[tuple[int, int, int, float]], score_N: Sequence[float], best_arc_N: Sequence[int], goal: int
+    ) -> SearchGraph:
+        """The graph of arcs with source, target, label and score."""
+        *numbers, score_A = zip(*arcs, strict=True) if arcs else [()] * 4
+        source_A, target_A, label_A = (np.array(column, np.int32) for column in numbers)
+        columns = np.array(score_A, np.float64), np.array(score_N), np.array(best_arc_N, np.int32)
+        return cls(source_A, target_A, label_A, *columns, goal)
+
     @property
     def arcs(self) -> GraphArcs:
         """The arcs as kernels take them, with contiguous numbers, so that each kernel has only one version."""
@@ -304,13 +314,4 @@ def search_graph(space: SearchSpace[State], limits: Limits) -> SearchGraph:
                 if score > score_N[known]:
                     score_N[known], best_arc_N[known] = score, len(arcs)
                 arcs.append((node, known, move.label, move.score))
-    columns = list(zip(*arcs, strict=True)) if arcs else [(), (), (), ()]
-    return SearchGraph(
-        source_A=np.array(columns[0], np.int32),
-        target_A=np.array(columns[1], np.int32),
-        label_A=np.array(columns[2], np.int32),
-        score_A=np.array(columns[3], np.float64),
-        score_N=np.array(score_N),
-        best_arc_N=np.array(best_arc_N, np.int32),
-        goal=next(iter(stacks[-1].values()), -1),
-    )
+    return SearchGraph.of_arcs(arcs, score_N, best_arc_N, next(iter(stacks[-1].values()), -1))

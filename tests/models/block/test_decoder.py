@@ -158,7 +158,7 @@ def test_orientations_of_figure_1():
     model, _ = model_and_arpa(0)
     likes = {"a": "w", "b": "v", "c": "x"}
     blocks = block_set(dict.fromkeys(likes.items(), (5, 5, 5, 1.0)))
-    model = BlockModel(blocks, model.lm, SOURCE, model.linked, model.neutral)
+    model = BlockModel(blocks, model.lm, SOURCE, model.lm.vocabulary, model.linked, model.neutral)
     everything = decode(model, ["a", "b", "c", "a"], nbest=10**6, distinct=False, **EVERYTHING)
     found = {}
     for derivation in everything:
@@ -176,7 +176,7 @@ def test_orientations_of_figure_1():
 def test_left_only_where_it_was_seen_often_enough():
     base, _ = model_and_arpa(3)
     blocks = block_set({("a", "u"): (9, 2, 5, 1.0), ("b", "v"): (9, 3, 5, 1.0)})
-    model = BlockModel(blocks, base.lm, SOURCE, base.linked, base.neutral)
+    model = BlockModel(blocks, base.lm, SOURCE, base.lm.vocabulary, base.linked, base.neutral)
 
     def lefts(words: str, **search) -> set[str]:
         found = decode(model, words.split(), nbest=100, **EVERYTHING, **search)
@@ -200,10 +200,10 @@ def test_unknown_words_are_copied():
     assert (cheap.steps[0].floats[0], cheap.steps[0].floats[4]) == (1.0, 2.0)
     # A known word without a block of its own can still be inside a longer one.
     blocks = block_set({("a d", "u v"): (5, 5, 5, 0.1), ("a", "w"): (5, 5, 5, 0.1)})
-    model = BlockModel(blocks, model.lm, SOURCE, np.full(5, -1.0), np.full(5, -1.0))
+    model = BlockModel(blocks, model.lm, SOURCE, model.lm.vocabulary, np.full(5, -1.0), np.full(5, -1.0))
     assert decode(model, ["a", "d"])[0].words == ["u", "v"]
     assert decode(model, ["d", "a"], mode="mon")[0].words == ["d", "w"]
-    none = BlockModel(block_set({}), model.lm, SOURCE, model.linked, model.neutral)
+    none = BlockModel(block_set({}), model.lm, SOURCE, model.lm.vocabulary, model.linked, model.neutral)
     assert decode(none, ["a", "b"], mode="mon")[0].words == ["a", "b"]
 
 
@@ -211,7 +211,7 @@ def test_options_by_count_or_by_score():
     base, _ = model_and_arpa(2)
     weights = np.array([0.0, 0.0, 0.0, 0.0, -1.0])
     blocks = block_set({("a", "u"): (9, 0, 0, 3.0), ("a", "v"): (5, 0, 0, 2.0), ("a", "w"): (1, 0, 0, 1.0)})
-    model = BlockModel(blocks, base.lm, SOURCE, weights, weights)
+    model = BlockModel(blocks, base.lm, SOURCE, base.lm.vocabulary, weights, weights)
 
     def best(**search) -> list[str]:
         return decode(model, ["a"], **search)[0].words
@@ -284,7 +284,7 @@ def test_an_nbest_line_names_the_seven_floats_of_jumps():
 
 def test_unusable_weights_and_too_long_a_sentence():
     model, _ = model_and_arpa(0)
-    good = (model.blocks, model.lm, SOURCE)
+    good = (model.blocks, model.lm, SOURCE, model.lm.vocabulary)
     five = np.ones(5)
     with pytest.raises(InputError, match="linked"):
         BlockModel(*good, np.ones(4), five)
@@ -329,7 +329,16 @@ def test_a_line_in_full():
     blocks = block_set({("a b", "v w"): (3, 0, 0, 0.5), ("c", "u"): (1, 0, 0, 1.0)})
     weights = np.array([0.0, 0.0, 0.0, 0.0, -2.0])
     key = np.array([0 << 32 | 1], np.uint64)
-    model = BlockModel(blocks, base.lm, SOURCE, weights, weights, feature_keys=key, feature_weights=np.array([0.75]))
+    model = BlockModel(
+        blocks,
+        base.lm,
+        SOURCE,
+        base.lm.vocabulary,
+        weights,
+        weights,
+        feature_keys=key,
+        feature_weights=np.array([0.75]),
+    )
     decoder = BlockDecoder(model, BlockSearch())
     [derivation] = decoder.translate(["a", "b", "c", "zz"])
     assert decoder.explain(["A", "b", "c", "Zz"], derivation).split("\n") == [

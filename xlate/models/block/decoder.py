@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, places_of
+from xlate.arrays.ragged import gathered, row_numbers
 from xlate.features.block import BigramIndex
 from xlate.kernels.memory import best_of_rows
 from xlate.kernels.pairs import LETTERS, NEUTRAL, RIGHT
@@ -67,7 +67,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return self.model.phrase_vocabulary
+        return self.model.target_vocabulary
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
 
     def texts(self, space: Moves) -> Texts:
         """The target words of each label of a space."""
-        options, vocabulary = space.options, self.model.phrase_vocabulary
+        options, vocabulary = space.options, self.model.target_vocabulary
         offsets_O1, units = options.phrase_offsets_O1, (options.words, options.block_O, options.start_O)
         ids_W = numbered_words(self.model.blocks.table, vocabulary, *units, offsets_O1)
         places, offsets_L1 = gathered(offsets_O1, np.repeat(np.arange(len(options)), space.LABELS))
@@ -215,8 +215,8 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         # One node per pair of node and last block; arc_B is the original of each of the new arcs.
         node_M, context_M, place_A = _pairs(np.append(0, graph.target_A), np.append(NO_BLOCK, context_A))
         offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
-        arc_B = places_of(offsets_N1, node_M)
-        source_B = np.repeat(np.arange(len(node_M), dtype=np.int32), np.diff(offsets_N1)[node_M])
+        arc_B, offsets_M1 = gathered(offsets_N1, node_M)
+        source_B = row_numbers(offsets_M1).astype(np.int32)
         split = ArcGraph(source_B, place_A[1:][arc_B].astype(np.int32), len(node_M))
         offsets_B1, ids_M = arc_bigrams(model.families, context_M[source_B], successor_A[arc_B])
         arcs = chosen_arcs(found._replace(dense_AD=dense_AD), arc_B, split)

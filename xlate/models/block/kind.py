@@ -128,14 +128,11 @@ class EventKind(Kind):
         return self.system(Estimates(needed(work, config.model)), weights, config.model, config.decoder)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        weights, sets, at = system.weights, {}, 0
-        for name in self.sets:
-            held = file.sets[name]
-            dense_D = weights.dense_D[at : at + len(held.dense_D)].copy()
-            sparse_F = held.sparse_F if at else weights.sparse_F.copy()
-            sets[name] = replace(held, dense_D=dense_D, sparse_F=sparse_F)
-            at += len(dense_D)
-        return Saved(sets, {} if system.features is None else {self.sets[0]: system.features}, file.extra)
+        weights, first = system.weights.copy(), self.sets[0]
+        parts = zip(self.sets, np.split(weights.dense_D, len(self.sets)), strict=True)
+        sets = {name: replace(file.sets[name], dense_D=dense_D) for name, dense_D in parts}
+        sets[first] = replace(sets[first], sparse_F=weights.sparse_F)
+        return Saved(sets, {} if system.features is None else {first: system.features}, file.extra)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """The run must have the same model; online training needs only the same floats."""

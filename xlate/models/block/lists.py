@@ -203,30 +203,24 @@ def _write(
             yield instances(estimates, matches, target, folds.heldout_S)
 
     sizes = write_stores(folder, parts())
-    source, references = _dev_pairs(work)
-    if source:
-        one, two = (work.source_vocabulary, source), (work.target_vocabulary, references)
-        encoded = (EncodedText.encode(lines, words) for words, lines in (one, two))
-        nothing_S = np.zeros(len(source), bool)
-        part = instances(Estimates(work), match_blocks(work.blocks.table, *encoded), references, nothing_S)
+    pairs = list(_dev_pairs(work))
+    if pairs:
+        source, references = map(list, zip(*pairs, strict=True))
+        sides = (source, work.source_vocabulary), (references, work.target_vocabulary)
+        matches = match_blocks(work.blocks.table, *(EncodedText.encode(*side) for side in sides))
+        part = instances(Estimates(work), matches, references, np.zeros(len(pairs), bool))
         sizes |= write_stores(folder, [part], DEV_STORES)
     figures = {name.replace(".", "_"): size for name, size in sizes.items()}
-    return {**figures, "features": len(features), "dev": bool(source)}
+    return {**figures, "features": len(features), "dev": bool(pairs)}
 
 
-def _dev_pairs(work: WorkDirectory) -> tuple[list[list[str]], list[list[str]]]:
+def _dev_pairs(work: WorkDirectory) -> Iterator[tuple[list[str], list[str]]]:
     """The dev source paired with each of its references in turn, tokenised; pairs with an empty side become empty."""
-    if not work.has_split("dev"):
-        return [], []
-    lines = [work.source_tokens(line) for line in work.source_lines("dev")]
-    source, target = [], []
-    for reference in work.references("dev"):
-        for left, line in zip(lines, reference, strict=True):
-            right = work.target_tokens(line)
-            usable = bool(left and right)
-            source.append(left if usable else [])
-            target.append(right if usable else [])
-    return source, target
+    if work.has_split("dev"):
+        source = [work.source_tokens(line) for line in work.source_lines("dev")]
+        for reference in work.references("dev"):
+            for pair in zip(source, map(work.target_tokens, reference), strict=True):
+                yield pair if all(pair) else ([], [])
 
 
 @dataclass(frozen=True)

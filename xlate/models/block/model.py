@@ -32,19 +32,19 @@ class BlockLexicon:
         WEIGHTS: the fields that hold weights of floats, each of shape (D,) for D floats, in the order of `dense_names`.
         blocks, lm, source_vocabulary: what was prepared.
         feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
-        target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
+        target_vocabulary: the numbers of the blocks' target words.
         own_floats: the names of the model's own floats; more: its X optional ones, whose weights follow theirs.
     """
 
-    LASTING: ClassVar[tuple[str, ...]] = ("names", "feature_index", "phrase_vocabulary", "lm_ids_T")
+    LASTING: ClassVar[tuple[str, ...]] = ("names", "feature_index", "lm_ids_T")
     WEIGHTS: ClassVar[tuple[str, ...]]
     own_floats: ClassVar[tuple[str, ...]]
     blocks: BlockSet
     lm: NgramModel
     source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
     feature_keys: Uints = field(default_factory=lambda: np.zeros(0, np.uint64), kw_only=True)
     feature_weights: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)
-    target_vocabulary: Vocabulary | None = field(default=None, kw_only=True)
     more: MoreFloats = field(default_factory=MoreFloats.none, kw_only=True)
 
     def reweighted(self, **weights: Any) -> Self:
@@ -83,7 +83,7 @@ class BlockLexicon:
     @cached_property
     def names(self) -> BlockNames:
         """Spells out blocks and features."""
-        return BlockNames(self.blocks, self.source_vocabulary, self.phrase_vocabulary)
+        return BlockNames(self.blocks, self.source_vocabulary, self.target_vocabulary)
 
     @cached_property
     def feature_index(self) -> BigramIndex:
@@ -91,15 +91,10 @@ class BlockLexicon:
         return BigramIndex(np.asarray(self.feature_keys), self.names)
 
     @cached_property
-    def phrase_vocabulary(self) -> Vocabulary:
-        """The vocabulary that numbers the blocks' target words."""
-        return self.target_vocabulary or self.lm.vocabulary
-
-    @cached_property
     def lm_ids_T(self) -> Ints32:
         """The language model's numbers of the words of `blocks.table.target_phrases`, shape (T,)."""
         ids_T = self.blocks.table.target_phrases.ids_T
-        if self.target_vocabulary is None or self.target_vocabulary.words == self.lm.vocabulary.words:
+        if self.target_vocabulary.words == self.lm.vocabulary.words:
             return np.asarray(ids_T)
         return self.lm.vocabulary.ids(self.target_vocabulary.words)[ids_T]
 
@@ -122,7 +117,7 @@ class BlockLexicon:
     def target_words(self, block: int) -> tuple[str, ...]:
         """The target phrase of a block."""
         table = self.blocks.table
-        return self.phrase_vocabulary.words_of(table.target_phrases[int(table.target_B[block])])
+        return self.target_vocabulary.words_of(table.target_phrases[int(table.target_B[block])])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import lengths_of, offsets_of
+from xlate.arrays.ragged import lengths_of, offsets_of, places_in_rows, row_numbers
 from xlate.features.block import standing
 from xlate.kernels.lm import step_all, walk_sentences
 from xlate.kernels.search import block_decoder
@@ -83,8 +83,8 @@ def blocks_of_spans(
     size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])
     if most is not None:
         size_C = np.minimum(size_C, most)
-    cells = np.repeat(np.arange(len(row_C)), size_C)
-    rank = np.arange(len(cells)) - np.repeat(np.cumsum(size_C) - size_C, size_C)
+    offsets_C1 = offsets_of(size_C)
+    cells, rank = row_numbers(offsets_C1), places_in_rows(offsets_C1)
     own_N, unit_N = own_cells(words, longest, cells)
     blocks = np.concatenate([order_O[offsets_P1[row_C[cells]] + rank], unit_N.astype(np.int32)])
     cells = np.concatenate([cells, own_N])

@@ -171,7 +171,12 @@ def influences(
     Features that are in every place, such as the phrase itself, do not distinguish contexts and are left out. `factors`
     are those of the text's tokens; see `ContextFeatures.of`. Names of word classes show `members` of their words.
     """
-    spans = _places(model.targets.table.source_phrases[phrase], phrase, text)
+    words = model.targets.table.source_phrases[phrase]
+    begin_I = np.flatnonzero((sliding_window_view(text.ids_T, len(words)) == words).all(axis=1))
+    sentence_I = np.searchsorted(text.offsets_S1, begin_I, side="right") - 1
+    start_I = begin_I - text.offsets_S1[sentence_I]
+    spans = PhraseSpans(sentence_I, start_I, start_I + len(words), np.full(len(start_I), phrase))
+    spans = spans.select(begin_I + len(words) <= text.offsets_S1[sentence_I + 1])
     _, ids = model.contexts.of(text, factors, spans)
     ids_X, count_X = np.unique(ids, return_counts=True)
     differing_X = count_X < len(spans.start_I)
@@ -185,16 +190,6 @@ def influences(
     order = np.argsort(-share_C, kind="stable")
     names = model.context_names(ids_X, members)
     return Influences(names, count_X, weight_XC[:, order], chosen.number_C[order], share_C[order], len(spans.start_I))
-
-
-def _places(words: Ints32, phrase: int, text: EncodedText) -> PhraseSpans:
-    """Where the words of a phrase occur in a text."""
-    size = len(words)
-    begin_I = np.flatnonzero((sliding_window_view(text.ids_T, size) == words).all(axis=1))
-    sentence_I = np.searchsorted(text.offsets_S1, begin_I, side="right") - 1
-    start_I = begin_I - text.offsets_S1[sentence_I]
-    spans = PhraseSpans(sentence_I, start_I, start_I + size, np.full(len(start_I), phrase))
-    return spans.select(begin_I + size <= text.offsets_S1[sentence_I + 1])
 
 
 @dataclass(frozen=True)

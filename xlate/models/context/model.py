@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import places_in_rows, row_numbers
+from xlate.arrays.ragged import places_in_rows, places_of_keys, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import Choices, ContextInstances, Places, Translations
 from xlate.features.context import ContextFeatures, Distances, TargetFeatures
@@ -137,8 +137,8 @@ class ContextModel(Classifier):
         size, spans = len(phrases.words) + 1, found.spans
         span_I, span_O = (start * size + end for start, end in (spans[1:3], phrases[1:3]))
         # Spans are sorted.
-        at_O = np.searchsorted(span_I, span_O)
-        known = np.flatnonzero((np.append(span_I, -1)[at_O] == span_O) & (phrases.pair_O >= 0))
+        at_O = places_of_keys(span_I, span_O)
+        known = np.flatnonzero((at_O >= 0) & (phrases.pair_O >= 0))
         at_K, pair_K = at_O[known], phrases.pair_O[known]
         listed_K = self.listed_place_B[pair_K]
         listed = (listed_K >= 0) & (self.targets.table.source_B[pair_K] == spans.phrase_I[at_K])

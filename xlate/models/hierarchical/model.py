@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
+from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_in_rows, places_of, row_numbers
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
 from xlate.kernels.memory import best_of_rows, build_table, distinct_rows
@@ -218,17 +218,13 @@ def backtracks(matches: Matches) -> Ints32:
     begins to the left of where the previous one ended is a step back by that many words. The first row of a match is
     for gaps in source order, the second for the reverse.
     """
-    a, b, c, d = matches.gaps_M4.T
-    end_M = matches.spans_M2[:, 1]
-    last_M = np.where(c != NO_GAP, c, a)
+    gaps_M4, end_M = matches.gaps_M4, matches.spans_M2[:, 1]
+    swapped_M4 = np.where(gaps_M4[:, 2:3] == NO_GAP, gaps_M4, np.roll(gaps_M4, 2, axis=1))
     # The own words end where the span does, or where a gap at its end begins.
-    ends_with_gap = (last_M != NO_GAP) & (np.where(c != NO_GAP, d, b) == end_M)
-    own_M = np.where(ends_with_gap, last_M, end_M)
+    last_M, last_end_M, *_ = swapped_M4.T
+    own_M = np.where((last_M != NO_GAP) & (last_end_M == end_M), last_M, end_M)
     found_M22 = np.zeros((len(end_M), 2, 2), np.int32)
-    for order, ((begin, end), (other_begin, _)) in enumerate((((a, b), (c, d)), ((c, d), (a, b)))):
-        first = begin if not order else np.where(c == NO_GAP, a, begin)
-        first_end = end if not order else np.where(c == NO_GAP, b, end)
-        second = np.where(c == NO_GAP, NO_GAP, other_begin)
+    for order, (first, first_end, second, _) in enumerate((gaps_M4.T, swapped_M4.T)):
         for start, before in ((first, own_M), (second, first_end)):
             back = np.where(start == NO_GAP, 0, np.maximum(before - start, 0))
             found_M22[:, order, 0] += back > 0
@@ -278,13 +274,10 @@ def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
     rows_T3[0, 0] = BEGIN_ID
     # No row is all zeros, which could not be distinguished from none; the beginning comes first, with number 0.
     number_T, first_E = distinct_rows((rows_T3 - NO_PAIR + 1).astype(np.uint64))
-    sizes = np.diff(words.own_offsets_T1)
+    offsets_T1 = words.own_offsets_T1
     # A translation without links is a row of zeros, which is number 0: the parent of none.
-    own_TO = np.zeros((len(sizes), max(int(sizes.max(initial=0)), 1)), np.uint64)
-    own_TO[
-        np.repeat(np.arange(len(sizes)), sizes),
-        np.arange(len(words.own_V)) - np.repeat(words.own_offsets_T1[:-1], sizes),
-    ] = words.own_V + 1
+    own_TO = np.zeros((len(some), np.diff(offsets_T1).max(initial=1)), np.uint64)
+    own_TO[row_numbers(offsets_T1), places_in_rows(offsets_T1)] = words.own_V + 1
     parent_T, first_P = distinct_rows(own_TO)
     ending_T, parent_rule_P = number_T[1:] - np.int32(1), np.append(0, first_P)
     return Structure(True, words, known, ending_T, rows_T3[first_E], parent_T, parent_rule_P, len(parent_rule_P))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from typing import Self
 
 import numpy as np
@@ -248,23 +248,16 @@ def bottom_up_graph(moves: RuleMoves, most: int, *, distinct: bool) -> SearchGra
     found = rules.chart().derivations(Cell(GLUED, 0, len(moves.options.words)), rules.target if distinct else None)
     # There are some, because every word has a rule or is copied.
     paths = [[*rules.labels(tree), END_LABEL] for _, tree in islice(found, most)]
-    ends = np.cumsum([len(labels) for labels in paths]) - 1
-    scores = [np.array(moves.scores(labels)) for labels in paths]
-    total_A = np.concatenate([np.cumsum(score_L) for score_L in scores])
-    inner_A = np.ones(len(total_A), np.bool_)
-    inner_A[ends] = False
-    goal = int(inner_A.sum()) + 1
-    # Each arc leads to its own node, the last one of a path to the goal.
-    target_A = np.where(inner_A, np.cumsum(inner_A), goal).astype(np.int32)
-    score_N, best_N = np.zeros(goal + 1), np.full(goal + 1, -1, np.int32)
-    arcs = np.append(np.flatnonzero(inner_A), ends[total_A[ends].argmax()])
-    score_N[target_A[arcs]], best_N[target_A[arcs]] = total_A[arcs], arcs
-    return SearchGraph(
-        np.append(np.int32(0), np.where(inner_A, target_A, np.int32(0))[:-1]),
-        target_A,
-        np.concatenate(paths).astype(np.int32),
-        np.concatenate(scores),
-        score_N,
-        best_N,
-        goal,
-    )
+    goal = sum(map(len, paths)) - len(paths) + 1
+    arcs, score_N, best_N = list[tuple[int, int, int, float]](), [0.0] + [-np.inf] * goal, [-1] * (goal + 1)
+    inner = count(1)
+    for labels in paths:
+        source, total = 0, 0.0
+        for label, score in zip(labels, moves.scores(labels), strict=True):
+            # Each arc leads to its own node, the last one of a path to the goal.
+            target, total = goal if label == END_LABEL else next(inner), total + score
+            if total > score_N[target]:
+                score_N[target], best_N[target] = total, len(arcs)
+            arcs.append((source, target, label, score))
+            source = target
+    return SearchGraph.of_arcs(arcs, score_N, best_N, goal)
