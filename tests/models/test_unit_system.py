@@ -16,12 +16,18 @@ PHRASES, RULES = random_phrase_model(RNG, "hier"), random_rules(RNG)
 SPARSE = with_sparse(RNG, PHRASES)
 ONES = np.ones(len(SPARSE.sparse or ()))
 REFUSED = {
-    "too few floats": lambda: PhraseDecoder(PHRASES, np.ones(PHRASES.size - 1)),
-    "too many floats": lambda: HierarchicalDecoder(RULES, np.ones(RULES.size + 1)),
-    "no number": lambda: HierarchicalDecoder(RULES, np.full(RULES.size, np.nan)),
-    "sparse weights of a model without": lambda: HierarchicalDecoder(RULES, np.ones(RULES.size), sparse_F=np.ones(1)),
-    "a part of the sparse weights": lambda: PhraseDecoder(SPARSE, np.ones(SPARSE.size), sparse_F=ONES[1:]),
-    "an infinite sparse weight": lambda: PhraseDecoder(SPARSE, np.ones(SPARSE.size), sparse_F=ONES * np.inf),
+    "too few floats": lambda: PhraseDecoder(PHRASES, np.ones(PHRASES.size - 1), PhraseSearch()),
+    "too many floats": lambda: HierarchicalDecoder(RULES, np.ones(RULES.size + 1), RuleSearch()),
+    "no number": lambda: HierarchicalDecoder(RULES, np.full(RULES.size, np.nan), RuleSearch()),
+    "sparse weights of a model without": lambda: HierarchicalDecoder(
+        RULES, np.ones(RULES.size), RuleSearch(), sparse_F=np.ones(1)
+    ),
+    "a part of the sparse weights": lambda: PhraseDecoder(
+        SPARSE, np.ones(SPARSE.size), PhraseSearch(), sparse_F=ONES[1:]
+    ),
+    "an infinite sparse weight": lambda: PhraseDecoder(
+        SPARSE, np.ones(SPARSE.size), PhraseSearch(), sparse_F=ONES * np.inf
+    ),
     "readable cubes": lambda: PhraseDecoder(PHRASES, np.ones(PHRASES.size), PhraseSearch(algorithm="cube"), fast=False),
     "readable cubes of rules": lambda: HierarchicalDecoder(RULES, np.ones(RULES.size), RuleSearch(), fast=False),
 }
@@ -34,6 +40,6 @@ def test_what_a_system_cannot_use(made) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_without_sparse_weights_all_are_0() -> None:
-    decoder = PhraseDecoder(SPARSE, np.ones(SPARSE.size))
+    decoder = PhraseDecoder(SPARSE, np.ones(SPARSE.size), PhraseSearch())
     assert decoder.sparse_F.tolist() == [0.0] * len(ONES)
     assert decoder.changed(sparse_F=ONES).sparse_F.tolist() == ONES.tolist()

@@ -12,14 +12,14 @@ import pytest
 
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
 from xlate.errors import InputError
-from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.search.processes import each_arriving, each_sentence
 from xlate.text.batches import Batches
 
 
 @pytest.fixture
 def decoder(rng: np.random.Generator) -> PhraseDecoder:
-    return PhraseDecoder(random_phrase_model(rng, None), random_weights(rng))
+    return PhraseDecoder(random_phrase_model(rng, None), random_weights(rng), PhraseSearch())
 
 
 def killed(_: PhraseDecoder, words: Sequence[str]) -> Sequence[str]:
