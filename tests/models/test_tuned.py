@@ -24,7 +24,7 @@ def test_the_weights_it_has_give_its_own_translations(tuned: TunedCosts) -> None
         expected = tuned.system.with_search(nbest=5).translate(words)
         scores_C = one.dense_CD @ tuned.trained.dense_D
         assert scores_C == pytest.approx([derivation.score for derivation in expected], abs=1e-4)
-        ends, numbering = one.word_offsets_C1.tolist(), Numbering(tuned.vocabulary, words)
+        ends, numbering = one.word_offsets_C1.tolist(), Numbering(tuned.system.target_vocabulary, words)
         texts = [list(numbering.words(one.words_T[a:b])) for a, b in itertools.pairwise(ends)]
         assert texts == [derivation.words for derivation in expected]
 

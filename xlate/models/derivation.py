@@ -96,9 +96,9 @@ class Derivation(Generic[StepT]):
         """Features in the order of its system's `feature_names`; score = weights · features. Shape (D,)."""
         return self.features() if callable(self.features) else self.features
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         """Pickles it for another process, with its features."""
-        return Derivation, (self.source, self.steps, self.features_D, self.score)
+        return vars(self) | {"features": self.features_D}
 
     @property
     def words(self) -> list[str]:

@@ -70,9 +70,6 @@ class ChosenDerivation(Derivation[Any]):
     system: str = ""
     own: Any = None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return ChosenDerivation, (self.source, self.steps, self.features_D, self.score, self.system, self.own)
-
 
 class CombinedSystem(System[Any, AnySearch]):
     """The lists of several systems, merged (`formats.nbest_file.merged`) and ranked.
