@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -23,6 +24,8 @@ CONTEXT_NAME, DISPLACEMENT_NAME = "Context0", "Displacement0"
 
 
 Found = TypeVar("Found")
+# What is remembered of a sentence.
+Known = dict[tuple[object, ...], Found]
 
 
 class OtherTable(NamedTuple):
@@ -59,7 +62,10 @@ class PredictedScores:
     best: int = 0
     share: float = 1.0
     own: OtherTable | None = None
-    _known: dict[tuple[object, ...], Predicted] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def _known(self) -> Known[Predicted]:
+        return {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,9 +122,7 @@ class PredictedScores:
         return _remembered(self._known, words, self.model.predict)
 
 
-def _remembered(
-    known: dict[tuple[object, ...], Found], words: Sequence[str], made: Callable[[Sequence[str]], Found]
-) -> Found:
+def _remembered(known: Known[Found], words: Sequence[str], made: Callable[[Sequence[str]], Found]) -> Found:
     """The result for a sentence; `known` holds that of the last one."""
     key = told_apart(words)
     if key not in known:
@@ -143,9 +147,10 @@ class PredictedPlaces:
 
     model: DistanceModel
     own: OtherTable | None = None
-    _known: dict[tuple[object, ...], tuple[PhraseSpans, Floats]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+
+    @cached_property
+    def _known(self) -> Known[tuple[PhraseSpans, Floats]]:
+        return {}
 
     @property
     def name(self) -> str:

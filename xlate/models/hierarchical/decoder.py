@@ -188,9 +188,9 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
     @property
     def weights(self) -> Weights:
         """Float weights, 1 for the sum of sparse features, and their weights multiplied by that of their sum."""
-        dense_D = self.weights_D.copy()
         if self.model.structure is None:
-            return Weights(dense_D, np.zeros(0), self.model.columns)
+            return super().weights
+        dense_D = self.weights_D.copy()
         sparse_F = self.model.structure.padded(self.sparse_F * dense_D[-1])
         dense_D[-1] = 1.0
         return Weights(dense_D, sparse_F, self.model.columns)

@@ -8,7 +8,7 @@ rules are looked up, ranked and limited as in the search from left to right.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, islice
 from typing import Self
@@ -77,7 +77,10 @@ class RuleMoves(CompiledSpace):
     options: RuleOptions
     structure: Structure
     allowed: frozenset[Words] | None = None
-    _words: dict[int, Words] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def _words(self) -> dict[int, Words]:
+        return {}
 
     @cached_property
     def estimates(self) -> tuple[Floats, Floats]:

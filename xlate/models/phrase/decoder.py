@@ -53,7 +53,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         """Float weights, 1 for the sums of sparse features, and their weights multiplied by that of their sum."""
         dense_D, sparse, sums = self.weights_D.copy(), self.model.sparse, self.model.sums
         if sparse is None:
-            return Weights(dense_D, np.zeros(0), self.model.columns)
+            return super().weights
         # The sum that each feature belongs to: that of its orientation, or the last one.
         column_F = np.full(len(sparse), sparse.orientations, np.int64)
         for family in sparse.families:
