@@ -97,7 +97,8 @@ class Kind:
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         """The weights of a system, in the form of the file they came from."""
-        return Saved({self.name: system.weights}, {}, file.extra)
+        features = {} if system.features is None else {self.name: system.features}
+        return Saved({self.name: system.weights.single()}, features, file.extra)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """Checks that weights of this kind can be tuned from a run, before anything is written.

@@ -16,6 +16,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded, of_no_steps, of_no_words
 from xlate.features.structure import StructureFeatures
 from xlate.models.system import AnySystem
+from xlate.models.unit_model import AnyUnitModel
 from xlate.models.unit_system import UnitList, UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
@@ -146,8 +147,7 @@ def listed(
     return decoded(rows_CD, EncodedText.from_ids([numbering.ids(one.words) for one in found]))
 
 
-AnyUnitSystem = UnitSystem[Any, Any, Any, Any]
-Decoder = TypeVar("Decoder", bound=AnyUnitSystem)
+Decoder = TypeVar("Decoder", bound=UnitSystem[Any, Any, Any, Any])
 Listed = TypeVar("Listed", bound=UnitList)
 
 
@@ -204,3 +204,11 @@ class TunedUnits(TunedSystem, Generic[Decoder, Listed]):
         if not self.tunes_sparse:
             weights = replace(weights, sparse_F=self.system.sparse_F)
         return self.system.with_weights(weights)
+
+
+def with_sums(theta: Weights, model: AnyUnitModel) -> Weights:
+    """Float weights of a model, perhaps of one without some features: 0 for floats, 1 for sparse sums (λ = 1)."""
+    held = theta.floats
+    dense_D = np.array([held.get(name, 0.0) for name in model.columns])
+    dense_D[model.sums] = 1.0
+    return replace(theta, dense_D=dense_D, dense_names=model.columns)

@@ -136,6 +136,8 @@ def _with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
     Raises:
         InputError: they are of another model, or have sparse weights already.
     """
+    from xlate.models.tuned import with_sums
+
     seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
     refuse_if(
         weights.dense_names[: len(COLUMNS)] != COLUMNS or len(weights.sparse_F),
@@ -143,9 +145,7 @@ def _with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
         seen,
         " ".join(COLUMNS),
     )
-    dense_D = np.ones(model.size)
-    dense_D[: len(COLUMNS)] = weights.dense_D[: len(COLUMNS)]
-    return Weights(dense_D, np.zeros(0), model.columns)
+    return with_sums(weights, model)
 
 
 def _saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:

@@ -24,12 +24,11 @@ from xlate.models.context.runs import (
     classifier_runs,
 )
 from xlate.models.joint.kind import check_joint
-from xlate.models.kind import Kind, Saved, ToTune
+from xlate.models.kind import Kind, ToTune
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import histories_named
 from xlate.models.phrase.model import PhraseModel, Reordering, load_phrase_model, save_phrase_model
 from xlate.models.run_files import located_config, located_runs, weights_of, weights_path
-from xlate.models.system import AnySystem
 from xlate.phrases.table import PhraseTable
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WeightsFile
@@ -63,10 +62,6 @@ class Phrase(Kind):
         model = open_phrase_model(run, config)
         return PhraseDecoder.opened(model, weights.fitting(SET, model.sparse, run), config.decoder)
 
-    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        index = system.features
-        return Saved({SET: system.weights.single()}, {} if index is None else {SET: index}, file.extra)
-
     def check(self, model: Any) -> None:
         """Sparse reordering features must have the stack that they use; a classifier must be trained."""
         from xlate.models.sparse_models import check_orientations
@@ -96,7 +91,8 @@ class Phrase(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """All dense weights, and those of sparse features, if there are any."""
-        from xlate.models.phrase.training import weights_to_tune, with_sums
+        from xlate.models.phrase.training import weights_to_tune
+        from xlate.models.tuned import with_sums
 
         tune, base = config.loss.tune, Path(config.base or ".")
         assert tune is not None

@@ -95,7 +95,6 @@ PHRASE_FEATURES = {
 }
 SLOTS = slots_of(PHRASE_FEATURES)
 SIZE = sum(PHRASE_FEATURES.values())
-BACKWARD, FORWARD = slice(0, 3), slice(3, 6)
 DISTORTION, LM, WORD_PENALTY, PHRASE_PENALTY = (
     SLOTS[name].start for name in ("Distortion0", "LM0", "WordPenalty0", "PhrasePenalty0")
 )
@@ -195,7 +194,7 @@ class PhraseModel(UnitModel[PhraseTable]):
     @property
     def backward(self) -> slice:
         """The slice of the logs of orientation with respect to the phrase before."""
-        start = self.slots[FIVE_WAY].start if self.orientations > 3 else BACKWARD.start
+        start = self.slots[FIVE_WAY].start if self.orientations > 3 else 0
         return slice(start, start + self.orientations)
 
     @property

@@ -34,7 +34,7 @@ from xlate.models.phrase.kind import KIND, open_phrase_model, reordering_model
 from xlate.models.phrase.lists import PhraseList
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel, load_phrase_model, save_phrase_model
 from xlate.models.run_files import weights_of
-from xlate.models.tuned import TunedByFold, TunedSystem, TunedUnits
+from xlate.models.tuned import TunedByFold, TunedSystem, TunedUnits, with_sums
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import score_phrases
@@ -70,14 +70,6 @@ class TunedPhrases(TunedUnits[PhraseDecoder, PhraseList]):
         part_L, steps = found.parts
         ids = found.model.sparse.ids(steps)
         return with_steps(decoded(found.floats_ND, found.words), found.paths.offsets_N1, part_L, ids=ids)
-
-
-def with_sums(theta: Weights, model: PhraseModel) -> Weights:
-    """Float weights of a model, perhaps of one without some features: 0 for floats, 1 for sparse sums (λ = 1)."""
-    held = theta.floats
-    dense_D = np.array([held.get(name, 0.0) for name in model.columns])
-    dense_D[model.sums] = 1.0
-    return replace(theta, dense_D=dense_D, dense_names=model.columns)
 
 
 def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> CandidateBatch:
