@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from xlate.errors import InputError, refuse_if
 from xlate.machine import LOOK, end_with
@@ -51,12 +51,12 @@ def each_arriving(
     decoder: Decoder, translate: Translate[Decoder, Result], batches: Batches[Any], processes: int = 1
 ) -> Iterator[Result]:
     """`each_sentence` for sentences in batches: reads few ahead, and waits for none while a result is due."""
-    with HeldProcesses(decoder, translate, processes) as held:
+    with contextlib.closing(HeldProcesses(decoder, translate, processes)) as held:
         yield from held.each_arriving(batches)
 
 
 class HeldProcesses(Generic[Decoder, Result]):
-    """Forked processes that are kept from one text to the next; a context manager that ends them.
+    """Forked processes that are kept from one text to the next, until they are closed.
 
     They are forked with the first text of more than one sentence, and again after an error.
 
@@ -141,12 +141,6 @@ class HeldProcesses(Generic[Decoder, Result]):
         workers, self._workers = self._workers, None
         if workers is not None:
             workers.__exit__()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _chunks(start: int, sentences: Chunk, *, prepared: bool) -> deque[tuple[int, Chunk]]:

@@ -53,7 +53,7 @@ class TunedPhrases(TunedUnits[PhraseDecoder, PhraseList]):
     def trained_D(self) -> Bools:
         trained_D, model = super().trained_D, self.system.model
         if model.reordering is None:
-            trained_D[[name.startswith("LexicalReordering") for name in model.columns]] = False
+            trained_D[model.slots["LexicalReordering0"]] = False
         if model.sparse is not None:
             trained_D[model.slots[SPARSE_REORDERING]] &= any(family.crossed > 1 for family in model.sparse.families)
             trained_D[model.slots[SPARSE_PLAIN]] &= any(family.crossed == 1 for family in model.sparse.families)
