@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,13 +30,17 @@ SIZE = 1 << 12
 WORDS = ["b", "zz", "a", "c", "b"]
 
 
+def no_factors(_: Sequence[str]) -> tuple[()]:
+    return ()
+
+
 def models(seed: int, *, alone: bool = False, longest: int = 2, most: int = 2) -> tuple[ContextModel, PhraseModel]:
     rng = np.random.default_rng(seed)
     phrases = random_phrase_model(rng, "hier")
     table = phrases.table
     targets = TargetFeatures(table, ("pair", "words"), len(phrases.target_vocabulary))
     model = ContextModel(
-        factors=lambda words: (),
+        factors=no_factors,
         contexts=ContextFeatures((every_word(SOURCE.words),), 2, "distance", len(table.source_phrases)),
         targets=targets,
         choices=Translations(listed_pairs(table, rng.integers(0, 4, len(table)), most), targets),
