@@ -49,7 +49,7 @@ class UnitModel(ABC, Generic[Table]):
 
     @property
     @abstractmethod
-    def sparse_features(self) -> FeatureIndex | None:
+    def sparse(self) -> FeatureIndex | None:
         """The features of the sparse weights, None for a model without any."""
 
     @cached_property

@@ -116,7 +116,7 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
         Raises:
             InputError: the weights are not those of such a model.
         """
-        known = 0 if model.sparse_features is None else len(model.sparse_features)
+        known = 0 if model.sparse is None else len(model.sparse)
         if weights.dense_names != model.columns or len(weights.sparse_F) not in (0, known):
             names, sizes = (weights.dense_names, model.columns), (len(weights.sparse_F), known)
             seen, expected = (f"{' '.join(n)} and {size} sparse weights" for n, size in zip(names, sizes, strict=True))
@@ -142,7 +142,7 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
     @property
     def features(self) -> FeatureIndex | None:
         """The sparse features of the model."""
-        return self.model.sparse_features
+        return self.model.sparse
 
     @property
     def target_vocabulary(self) -> Vocabulary:

@@ -79,7 +79,7 @@ class HierarchicalModel(UnitModel[RuleTable]):
         return {**RULE_FEATURES, **({STRUCTURE: 1} if self.structure is not None else {})}
 
     @property
-    def sparse_features(self) -> StructureFeatures | None:
+    def sparse(self) -> StructureFeatures | None:
         """Those of the structure of derivations."""
         return self.structure
 

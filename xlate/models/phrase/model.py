@@ -165,11 +165,6 @@ class PhraseModel(UnitModel[PhraseTable]):
             )
 
     @property
-    def sparse_features(self) -> SparseFeatures | None:
-        """Those of phrases."""
-        return self.sparse
-
-    @property
     def orientations(self) -> int:
         """The number of orientations K."""
         return 3 if self.reordering is None else self.reordering.orientations
