@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any, cast
 
@@ -202,6 +203,7 @@ class ExportedTables:
 
 
 TABLE, INI = "phrase-table.gz", "moses.ini"
+log = logging.getLogger(__name__)
 # Models of Moses's truecaser; `source` or `target` is appended.
 TRUECASING = "truecase-model"
 # Marks a folder as an exported system, which a later export may replace.
@@ -217,7 +219,8 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
 
     Numbers are written with all their digits, so an imported system scores as the run does. If any word holds a bar,
     bars are written `&#124;` in tables and language model, and must also be in the text to translate. That text must be
-    tokenised as the run's was and, if the run truecases, truecased by the models written here.
+    tokenised as the run's was and, if the run truecases, truecased by the models written here; if the run splits
+    compounds, they must be split, which a warning says.
 
     With `input` there is one table per line in place of one for all; see `ExportedTables`.
 
@@ -254,6 +257,10 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
             features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *features, "Distortion", lm_feature]
             write_moses_ini(aside / INI, features, weights, settings)
             text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
+            if "compounds" in getattr(text, "preprocessing", ()):
+                log.warning(
+                    "warning: compounds must be split in the text that Moses translates, as in %s", trained.work
+                )
             vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
             for side, caser in text.casers.items():
                 lines = caser.moses_lines(vocabularies[side].words)

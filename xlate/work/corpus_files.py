@@ -188,6 +188,13 @@ def check_settings(files: CorpusFiles) -> None:
         "no separate dev set",
         "leave out one of the two settings",
     )
+    refuse_if(
+        data.compounds and (data.tagger or files.factor_names("source").names),
+        "factors of words that are split",
+        f"data.compounds=true data.tagger={data.tagger} data.source_factors={list(data.source_factors)}",
+        "either of them",
+        "leave out data.compounds, or the tagger and the factors of the source",
+    )
     for side in SIDES:
         _check_factors(files, side)
 
@@ -255,6 +262,7 @@ def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
     # Included only if given.
     later: dict[str, Any] = {
         "dev_pairs": data.dev_pairs or None,
+        "compounds": data.compounds,
         "tokenized": sorted(data.tokenized),
         "factors": {
             side: {

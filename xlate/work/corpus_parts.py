@@ -19,12 +19,13 @@ from xlate.align.copies import digests
 from xlate.array_types import Ints
 from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
+from xlate.text.compounds import CompoundSplitter
 from xlate.text.factors import read_factored
 from xlate.text.lines import check_sides, drop_unusable, iterate_lines, write_lines
 from xlate.text.tokens import Preprocessor, Truecaser, form_counts, untokenized_lines
 from xlate.text.vocabulary import EncodedText, TokenText
 from xlate.work.corpus_files import SIDES, CorpusFiles
-from xlate.work.directory import PreparedSide, WorkDirectory
+from xlate.work.directory import COMPOUNDS, TRUECASE, PreparedSide, WorkDirectory
 from xlate.work.stages import run_stage
 
 PARTS = "corpus-parts"
@@ -123,6 +124,7 @@ def parts_of(
         "untokenize": {"lm": "lm_text"}.get(text, text) in data.tokenized,
         "tokenize": data.tokenize,
         "case": data.case,
+        "compounds": data.compounds,
         "max_words": data.max_words,
         "size": size,
     }
@@ -202,9 +204,10 @@ def case_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
 
     def build(folder: Path) -> dict[str, Any]:
         for side, language in made_from["sides"].items():
-            casing = Path(work) / CASING / side
-            caser = Truecaser.load(casing) if made_from["case"] == "true" else None
-            prepared = PreparedSide(Preprocessor(language), made_from["case"], caser)
+            learned, splits = Path(work) / CASING, made_from["compounds"] and side == "source"
+            caser = Truecaser.load(learned / f"{TRUECASE}{side}") if made_from["case"] == "true" else None
+            splitter = CompoundSplitter.load(learned / COMPOUNDS) if splits else None
+            prepared = PreparedSide(Preprocessor(language), made_from["case"], caser, splitter)
             tokens = part.side("tokens", side).tokens
             cased = TokenText.of(map(prepared.cased, track(tokens, f"casing {language}")))
             count_V, none = np.bincount(cased.text.ids_T, minlength=len(cased.words)), np.zeros(0, np.int64)

@@ -22,6 +22,7 @@ from xlate.cluster import ClusterConfig
 from xlate.errors import InputError, refuse_if
 from xlate.progress import track
 from xlate.text.classes import POS, Tagger
+from xlate.text.compounds import CompoundSplitter
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.folders import write_json
@@ -49,7 +50,9 @@ from xlate.work.corpus_parts import (
     tokenise_part,
 )
 from xlate.work.directory import (
+    COMPOUNDS,
     PREPROCESSING,
+    TRUECASE,
     VOCABULARIES,
     WorkDirectory,
     save_copies,
@@ -199,10 +202,12 @@ class _Corpus:
         parts = [*before, *new]
         self._make(tokenise_part, "tokens", [*parts, *more])
         kept = self._check_kept(new, lines)
-        if files.data.case == "true":
+        learned = [TRUECASE + side for side in SIDES if files.data.case == "true"]
+        learned += [COMPOUNDS] * files.data.compounds
+        if learned:
             run_stage(self.work, CASING, self.read, partial(self._learn_casing, parts))
-            for side in SIDES:
-                join_files(folder / f"truecase.{side}", [self.work / CASING / side])
+            for name in learned:
+                join_files(folder / name, [self.work / CASING / name])
         self._make(case_part, "cased", [*parts, *more])
         figures: dict[str, Any] = {"pairs": kept + (0 if base is None else len(base.copies)), "dropped": lines - kept}
         for side in SIDES:
@@ -249,12 +254,20 @@ class _Corpus:
         return kept
 
     def _learn_casing(self, parts: Sequence[Part], folder: Path) -> dict[str, Any]:
-        for side in SIDES:
+        case = self.files.data.case
+        for side in SIDES if case == "true" else ():
             counts: Counter[str] = Counter()
             for part in parts:
                 held = part.side("tokens", side)
                 counts.update({word: n for word, n in zip(held.tokens.words, held.count_V.tolist(), strict=True) if n})
-            Truecaser.train(counts).save(folder / side)
+            Truecaser.train(counts).save(folder / f"{TRUECASE}{side}")
+        if self.files.data.compounds:
+            counts = Counter()
+            for part in parts:
+                tokens = part.side("tokens", "source").tokens
+                for word, n in zip(tokens.words, np.bincount(tokens.text.ids_T).tolist(), strict=True):
+                    counts[word.lower() if case == "lower" else word] += n
+            CompoundSplitter(counts).save(folder / COMPOUNDS)
         return {}
 
     def _write_side(self, folder: Path, side: str, parts: Sequence[Part]) -> dict[str, int]:
@@ -327,6 +340,8 @@ def _preprocessing(files: CorpusFiles) -> dict[str, Any]:
         settings["factors"] = {**names, "separator": data.factor_separator}
     if record := tagger_record(files):
         settings["tagger"] = record
+    if data.compounds:
+        settings["compounds"] = True
     return settings
 
 

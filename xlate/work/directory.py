@@ -25,6 +25,7 @@ from xlate.arrays.stored import HEADER, StoredArrays, layout_of, open_arrays, sa
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
 from xlate.text.classes import POS, Tagger
+from xlate.text.compounds import CompoundSplitter
 from xlate.text.documents import Documents
 from xlate.text.factors import FactorNames, with_factors
 from xlate.text.folders import Fields, check_fields, read_json
@@ -143,28 +144,36 @@ def load_copies(folder: Path) -> Ints:
     return open_arrays(folder, COPIES, {"group_S": ("<i8", 1)}, check, memory_map=False)["group_S"]
 
 
+# What the corpus stage learns from the training text: how words are cased on each side, and the counts of source words
+# that are parts of compounds.
+TRUECASE, COMPOUNDS = "truecase.", "compounds.source"
+
+
 @dataclass(frozen=True)
 class PreparedSide:
     """Tokenisation and casing of a side.
 
     Attributes:
         preprocessor: turns lines into tokens. case: `true`, `lower` or `keep`.
-        caser: the truecaser for `true`.
+        caser: the truecaser for `true`. splitter: of compounds, if they are split.
     """
 
     preprocessor: Preprocessor
     case: str
     caser: Truecaser | None = None
+    splitter: CompoundSplitter | None = None
 
     def tokens(self, line: str) -> list[str]:
         """The tokens of a line, cased."""
         return self.cased(self.preprocessor.tokens(line))
 
     def cased(self, tokens: list[str]) -> list[str]:
-        """Tokens in the casing of the training text."""
+        """Tokens in the casing of the training text, with compounds split."""
         if self.caser is not None:
-            return self.caser.apply(tokens)
-        return [token.lower() for token in tokens] if self.case == "lower" else tokens
+            tokens = self.caser.apply(tokens)
+        elif self.case == "lower":
+            tokens = [token.lower() for token in tokens]
+        return tokens if self.splitter is None else self.splitter.apply(tokens)
 
     def text(self, tokens: Sequence[str], detokenize: bool = True) -> str:
         """A line with the beginnings of sentences capitalised and, if requested, detokenised."""
@@ -563,10 +572,12 @@ class WorkDirectory:
     def _sides(self) -> dict[str, PreparedSide]:
         settings, sides = self.preprocessing, {}
         for side in SIDES:
-            path = self.path / "corpus" / f"truecase.{side}"
+            corpus = self.path / "corpus"
             preprocessor = Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
-            caser = Truecaser.load(path) if path.exists() else None
-            sides[side] = PreparedSide(preprocessor, settings["case"], caser)
+            caser = Truecaser.load(path) if (path := corpus / f"{TRUECASE}{side}").exists() else None
+            splits = side == "source" and "compounds" in settings
+            splitter = CompoundSplitter.load(corpus / COMPOUNDS) if splits else None
+            sides[side] = PreparedSide(preprocessor, settings["case"], caser, splitter)
         return sides
 
 
