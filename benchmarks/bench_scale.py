@@ -3,16 +3,18 @@
 Mixes real parallel text into English (captions, verses, speeches, short sentences; named by XLATE_DATA), shuffled with
 a fixed seed, and prepares its first N pairs, each time in a new folder. The first command makes the corpus and aligns
 it by fast_align, the second makes a five-gram language model and phrases. Per size: CPU seconds of both, those of the
-second per million target words, and the peak memory of the largest process of each. The ratio is the time per word of
-the largest text to that of the smallest.
+second per million target words, and the peak memory of the largest process of each: its private memory, without files
+that are mapped, which the kernel can drop. The ratio is the time per word of the largest text to that of the smallest.
 
 Run: python benchmarks/bench_scale.py [--quick] [--keep FOLDER] [SIZE ...]
+     --sample: the pairs that the aligner learns from; by default those of `xlate prepare`
      --quick: the built-in corpus with 2,000 and 4,000 pairs; otherwise 25,000, 50,000 and 100,000 pairs, or those named
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 import os
@@ -20,7 +22,10 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+
+import psutil
 
 from xlate.demo.corpus import DemoCorpus
 
@@ -51,17 +56,28 @@ def mixed(root: Path, folder: Path, size: int) -> int:
     return min(size, len(pairs))
 
 
-def prepare(folder: Path, memory: str, stages: str) -> tuple[float, float]:
-    """Prepares the text of a folder; CPU seconds of all processes, and the peak of the largest one in MB."""
+def prepare(folder: Path, memory: str, stages: str, sample: int) -> tuple[float, float]:
+    """Prepares the text of a folder; CPU seconds of all processes, and the peak of the largest one in MB.
+
+    Memory is sampled several times per second.
+    """
     command = [sys.executable, "-m", "xlate", "prepare", "data=files", "data.name=mix", "data.pair=de-en"]
     command += [f"data.train_source={folder}/train.src", f"data.train_target={folder}/train.tgt", "data.dev_pairs=0"]
-    command += ["align=fast_align", "lm=fivegram", f"memory={memory}", f"stages={stages}", f"work={folder}/work"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    command += ["align=fast_align", f"align.sample={sample}", "lm=fivegram", f"memory={memory}"]
+    command += [f"stages={stages}", f"work={folder}/work"]
+    process = psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    before, peak = os.times(), 0
+    while process.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            for one in (process, *process.children(recursive=True)):
+                held = one.memory_info()
+                peak = max(peak, held.rss - held.shared)
+        time.sleep(0.1)
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return used, peak / 1e6
 
 
 def main() -> None:
@@ -70,12 +86,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--sample", type=int, default=500_000)
     parser.add_argument("sizes", type=int, nargs="*")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         # Compiles what is measured.
         DemoCorpus(7).write(made, train=200, dev=1, test=1)
-        prepare(Path(made), asked.memory, "[lm,phrases]")
+        prepare(Path(made), asked.memory, "[lm,phrases]", asked.sample)
     rows = []
     heads = ("pairs", "words", "corpus s", "MB", "lm, phrases s", "MB", "s/M words", "disk MB")
     print("".join(f"{head:>15}" for head in heads))
@@ -87,8 +104,8 @@ def main() -> None:
                 DemoCorpus(7).write(folder, train=size, dev=1, test=1)
             else:
                 mixed(Path(os.environ["XLATE_DATA"]), folder, size)
-            aligned, first_mb = prepare(folder, asked.memory, "[]")
-            counted, peak_mb = prepare(folder, asked.memory, "[lm,phrases]")
+            aligned, first_mb = prepare(folder, asked.memory, "[]", asked.sample)
+            counted, peak_mb = prepare(folder, asked.memory, "[lm,phrases]", asked.sample)
             words = json.loads((folder / "work/corpus/stage.json").read_text())["figures"]["target_words"]
             disk_mb = sum(path.stat().st_size for path in (folder / "work").rglob("*") if path.is_file()) / 1e6
         row = (size, words, aligned, first_mb, counted, peak_mb, counted / words * 1e6, disk_mb)
