@@ -112,13 +112,14 @@ def test_processes_end_with_their_parent(tmp_path: Path) -> None:
         "import numpy as np\n"
         "from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights\n"
         "from xlate.models.phrase.decoder import PhraseDecoder\n"
+        "from xlate.search.settings import PhraseSearch\n"
         "from xlate.search.processes import each_sentence\n"
         "rng = np.random.default_rng(1)\n"
         "def slow(decoder, words):\n"
         "    os.write(1, f'{os.getpid()}\\n'.encode())\n"
         "    time.sleep(0.05)\n"
         "    return words\n"
-        "decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng))\n"
+        "decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng), PhraseSearch())\n"
         "list(each_sentence(decoder, slow, [['a']] * 10_000, 2))\n"
     )
     root = Path(__file__).resolve().parents[3]
