@@ -6,7 +6,7 @@ it by fast_align, the second makes a five-gram language model and phrases. Per s
 second per million target words, and the peak memory of the largest process of each: its private memory, without files
 that are mapped, which the kernel can drop. The ratio is the time per word of the largest text to that of the smallest.
 
-Run: python benchmarks/bench_scale.py [--quick] [--keep FOLDER] [SIZE ...]
+Run: python benchmarks/bench_scale.py [--quick] [--keep FOLDER] [--memory SIZE] [--sample PAIRS] [SIZE ...]
      --sample: the pairs that the aligner learns from; by default those of `xlate prepare`
      --quick: the built-in corpus with 2,000 and 4,000 pairs; otherwise 25,000, 50,000 and 100,000 pairs, or those named
 """

@@ -17,9 +17,11 @@ from xlate.cli.main import main
 from xlate.config.choices import CHOICES
 from xlate.config.load import load
 from xlate.config.schema import PrepareConfig, TrainConfig
-from xlate.jobs.train.combination import parts_of
+from xlate.config.stored import config_of_run
+from xlate.jobs.train.combination import CombinationTraining, parts_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.models.rerank.combination import system_folders
+from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import load_weights
 
 KEYS = " ".join(["model=phrase", *FEW, *SEARCH])
@@ -97,6 +99,19 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
     assert made.sparse_F.tolist() == whole.sparse_F.tolist()
     assert main(["pack", f"run={tmp_path / 'run'}", f"out={tmp_path / 'pack'}"]) == 2
     assert "a run from elsewhere cannot be packed" in capsys.readouterr().err
+
+
+def test_the_table_has_what_each_run_gains_and_costs(combined: Path, tmp_path: Path) -> None:
+    """The scores are those of the runs' own summaries; a run without translations has only its minutes."""
+    runs = [tmp_path, combined / "systems" / "plain", combined / "systems" / "unordered", combined]
+    training = CombinationTraining(config_of_run(combined))
+    table = training.gains(["serving", "plain", "unordered", "together"], runs, [60.0, None, 30.0, 90.0])
+    columns = {column.title: column.values for column in table.columns}
+    scores = [RunDirectory.open(run).summary["dev_bleu"] for run in runs[1:]]  # type: ignore[index]
+    assert columns["BLEU"] == (None, *map(pytest.approx, scores))
+    assert columns["difference"] == (None, *(pytest.approx(score - scores[0]) for score in scores))
+    assert columns["p"][:2] == (None, 1.0)
+    assert columns["minutes"] == [1.0, None, 0.5, 1.5]
 
 
 def test_recipes_choose_for_both_commands_and_given_keys_come_first(tmp_path: Path) -> None:

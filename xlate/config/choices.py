@@ -181,11 +181,8 @@ def _of_file(group: str, kind: type[Any]) -> dict[str, Choice]:
     }
 
 
-def _recipes() -> dict[str, Any]:
-    found: dict[str, Any] = read_yaml(conf_folder() / "recipes.yaml")
-    return found
-
-
+# By name, a description and the settings of each command.
+RECIPES: dict[str, Any] = read_yaml(conf_folder() / "recipes.yaml")
 # The name of each choice on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
@@ -226,7 +223,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     },
     "lm": {"trigram": work_settings.LmConfig, "fivegram": work_settings.LmConfig(5)},
     "phrases": {"default": work_settings.PhrasesConfig},
-    "recipe": {name: Choice(held["words"], None) for name, held in _recipes().items()},
+    "recipe": {name: Choice(held["words"], None) for name, held in RECIPES.items()},
 }
 # The place of a group's keys, if it is not the group's name.
 PLACES = {
@@ -349,7 +346,7 @@ def _tell(command: str) -> None:
         any_decoder = {field.name: None for kind in DECODERS.values() for field in keys_in(kind)}
         store.store(group="decoder/keys", name="any", node=any_decoder)
     if "recipe" in mine:
-        store.repo["recipe"] = _Rows({f"{name}.yaml": (held[command],) for name, held in _recipes().items()})
+        store.repo["recipe"] = _Rows({f"{name}.yaml": (held[command],) for name, held in RECIPES.items()})
     if "source" in mine:
         # A choice that changes another one; as a file it would exist for every command.
         online = ["keys/online@source", "_self_", {"override /loss": "online"}]

@@ -258,7 +258,7 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
             write_moses_ini(aside / INI, features, weights, settings)
             text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
             if "compounds" in getattr(text, "preprocessing", ()):
-                log.warning("warning: the text that Moses translates must have compounds split, as %s", trained.work)
+                log.warning("warning: %s splits compounds; split them in the text for Moses, too", trained.work)
             vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
             for side, caser in text.casers.items():
                 lines = caser.moses_lines(vocabularies[side].words)

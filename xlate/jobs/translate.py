@@ -29,9 +29,9 @@ from xlate.text.batches import Batches
 from xlate.text.factors import located
 from xlate.text.folders import Fields, claim_folder, read_json, write_json
 from xlate.text.terms import TERM, Glossary, read_terms, terms_in
-from xlate.text.tokens import DASH, Preprocessor, Truecaser, cut, split_tokens
+from xlate.text.tokens import DASH, PreparedSide, Preprocessor, Truecaser, cut, split_tokens
 from xlate.work.corpus_files import SIDES
-from xlate.work.directory import PreparedSide, WorkDirectory
+from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
 SETTINGS = "text.json"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
+from xlate.text.compounds import CompoundSplitter
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
 
@@ -294,3 +295,36 @@ def sentence_starts(tokens: Sequence[str]) -> set[int]:
             pending = False
         pending = pending or token in SENTENCE_ENDS
     return starts
+
+
+@dataclass(frozen=True)
+class PreparedSide:
+    """How the lines of a side of a text are tokenised, cased and, if asked for, split at compounds.
+
+    Attributes:
+        preprocessor: turns lines into tokens. case: `true`, `lower` or `keep`.
+        caser: the truecaser for `true`. splitter: of compounds, if they are split.
+    """
+
+    preprocessor: Preprocessor
+    case: str
+    caser: Truecaser | None = None
+    splitter: CompoundSplitter | None = None
+
+    def tokens(self, line: str) -> list[str]:
+        """The tokens of a line, cased."""
+        return self.cased(self.preprocessor.tokens(line))
+
+    def cased(self, tokens: list[str]) -> list[str]:
+        """Tokens in the casing of the training text, with compounds split."""
+        if self.caser is not None:
+            tokens = self.caser.apply(tokens)
+        elif self.case == "lower":
+            tokens = [token.lower() for token in tokens]
+        return tokens if self.splitter is None else self.splitter.apply(tokens)
+
+    def text(self, tokens: Sequence[str], detokenize: bool = True) -> str:
+        """A line with the beginnings of sentences capitalised and, if requested, detokenised."""
+        if self.caser is not None:
+            tokens = self.caser.restore(tokens)
+        return self.preprocessor.text(tokens) if detokenize else " ".join(tokens)

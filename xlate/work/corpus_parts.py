@@ -1,8 +1,8 @@
 """Parts of a text, tokenised and cased by tasks of `xlate prepare` or by forked processes.
 
 The lines of all files are first written into plain files of one part each. A part can also be some sentences of another
-work directory, the base. It is tokenised, and unusable pairs are left out; once all parts are, casing is learned; then
-it is cased. All numbers in it are its own: of its words, its lines and its sentences.
+work directory, the base. It is tokenised, and unusable pairs are left out; once all parts are, casing and compounds
+are learned; then it is cased and split. All numbers in it are its own: of its words, its lines and its sentences.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from xlate.progress import track
 from xlate.text.compounds import CompoundSplitter
 from xlate.text.factors import read_factored
 from xlate.text.lines import check_sides, drop_unusable, iterate_lines, write_lines
-from xlate.text.tokens import Preprocessor, Truecaser, form_counts, untokenized_lines
+from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, form_counts, untokenized_lines
 from xlate.text.vocabulary import EncodedText, TokenText
 from xlate.work.corpus_files import SIDES, CorpusFiles
-from xlate.work.directory import COMPOUNDS, TRUECASE, PreparedSide, WorkDirectory
+from xlate.work.directory import COMPOUNDS, TRUECASE, WorkDirectory
 from xlate.work.stages import run_stage
 
 PARTS = "corpus-parts"
@@ -199,7 +199,7 @@ def tokenise_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
 
 
 def case_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
-    """Cases a tokenised part and counts its words: a task."""
+    """Cases a tokenised part, splits its compounds, and counts its words: a task."""
     part = Part(Path(work), made_from)
 
     def build(folder: Path) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def make_corpus(
             here != base.preprocessing or here.keys() > PREPROCESSING.keys() or files.documents,
             "texts that cannot be mixed",
             f"{here}{', documents' * bool(files.documents)}, and {base.path} with {base.preprocessing}",
-            "the same languages, tokenisation and case, without factors, a tagger or documents",
+            "the same languages, tokenisation and case, without compounds, factors, a tagger or documents",
         )
     read = {**corpus_identity(files), **({"mix": base.identities("corpus", "align")} if base else {})}
     corpus = _Corpus(work, files, read, cluster or ClusterConfig(), base)
@@ -254,6 +254,7 @@ class _Corpus:
         return kept
 
     def _learn_casing(self, parts: Sequence[Part], folder: Path) -> dict[str, Any]:
+        """Learns the casing of words, and the words that are parts of compounds, as far as the settings ask for it."""
         case = self.files.data.case
         for side in SIDES if case == "true" else ():
             counts: Counter[str] = Counter()

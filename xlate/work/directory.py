@@ -31,7 +31,7 @@ from xlate.text.factors import FactorNames, with_factors
 from xlate.text.folders import Fields, check_fields, read_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
-from xlate.text.tokens import Preprocessor, Truecaser, split_tokens
+from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, split_tokens
 from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary
 from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
@@ -147,39 +147,6 @@ def load_copies(folder: Path) -> Ints:
 # What the corpus stage learns from the training text: how words are cased on each side, and the counts of source words
 # that are parts of compounds.
 TRUECASE, COMPOUNDS = "truecase.", "compounds.source"
-
-
-@dataclass(frozen=True)
-class PreparedSide:
-    """Tokenisation and casing of a side.
-
-    Attributes:
-        preprocessor: turns lines into tokens. case: `true`, `lower` or `keep`.
-        caser: the truecaser for `true`. splitter: of compounds, if they are split.
-    """
-
-    preprocessor: Preprocessor
-    case: str
-    caser: Truecaser | None = None
-    splitter: CompoundSplitter | None = None
-
-    def tokens(self, line: str) -> list[str]:
-        """The tokens of a line, cased."""
-        return self.cased(self.preprocessor.tokens(line))
-
-    def cased(self, tokens: list[str]) -> list[str]:
-        """Tokens in the casing of the training text, with compounds split."""
-        if self.caser is not None:
-            tokens = self.caser.apply(tokens)
-        elif self.case == "lower":
-            tokens = [token.lower() for token in tokens]
-        return tokens if self.splitter is None else self.splitter.apply(tokens)
-
-    def text(self, tokens: Sequence[str], detokenize: bool = True) -> str:
-        """A line with the beginnings of sentences capitalised and, if requested, detokenised."""
-        if self.caser is not None:
-            tokens = self.caser.restore(tokens)
-        return self.preprocessor.text(tokens) if detokenize else " ".join(tokens)
 
 
 PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}

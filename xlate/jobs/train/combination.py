@@ -75,7 +75,7 @@ class CombinationTraining(RankTraining):
         folders = system_folders(config.model.systems, run.path)
         systems = {name: RunDirectory.open(folder).summary or {} for name, folder in folders.items()}
         seconds = [*(held.get("seconds") for held in systems.values()), time.perf_counter() - start]
-        table = self._gains([*folders, "together"], [*folders.values(), run.path], seconds)
+        table = self.gains([*folders, "together"], [*folders.values(), run.path], seconds)
         shown = io.StringIO()
         table.print(Console(file=shown))
         log.info("each system and all together, on the dev set, which all were tuned on:\n%s", shown.getvalue())
@@ -83,7 +83,7 @@ class CombinationTraining(RankTraining):
         each = {name: {key: held.get(key) for key in ("dev_bleu", "seconds")} for name, held in systems.items()}
         return {**figures, "systems": each}
 
-    def _gains(self, names: list[str], runs: list[Path], seconds: list[float | None]) -> Table:
+    def gains(self, names: list[str], runs: list[Path], seconds: list[float | None]) -> Table:
         """BLEU of runs on the dev set, the difference from the first one that has translated it, and minutes."""
         lines, references = dev_set(self.config, self.work)
         files = {name: run / "dev.out" for name, run in zip(names, runs, strict=True)}
