@@ -13,7 +13,7 @@ from xlate.config.load import load
 from xlate.errors import InputError
 from xlate.learning import settings as train_settings
 from xlate.search import settings as search_settings
-from xlate.settings import ORDER, WINDOW, Limit, Range, limit_of
+from xlate.settings import ORDER, PHRASE_LENGTH, WINDOW, Limit, Range, limit_of
 from xlate.tuners import settings as tune_settings
 from xlate.work import settings as work_settings
 
@@ -53,6 +53,7 @@ def test_the_limits_are_those_of_the_library() -> None:
     from xlate.jobs.translate import KINDS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
+    from xlate.phrases.extract import LONGEST
     from xlate.phrases.occurrences import KINDS as ORIENTATIONS
 
     reordering = {"none", *ORIENTATIONS} - {"hier-moses"}
@@ -60,7 +61,7 @@ def test_the_limits_are_those_of_the_library() -> None:
     assert limit(schema.TranslateConfig, "lattice_format") == KINDS
     assert limit(schema.GivenListsConfig, "nbest_format") == STYLES
     assert limit(schema.GivenListsConfig, "nbest_duplicates") == (KEEP, DROP)
-    assert (WINDOW.high, ORDER.high) == (WIDEST_WINDOW, HIGHEST_ORDER)
+    assert (WINDOW.high, ORDER.high, PHRASE_LENGTH.high) == (WIDEST_WINDOW, HIGHEST_ORDER, LONGEST)
 
 
 TRANSLATE = ["run=r"]

@@ -127,6 +127,12 @@ def test_fallback_discounts_are_told(caplog: pytest.LogCaptureFixture) -> None:
     assert "2-grams: too few counts" in caplog.text
 
 
+@pytest.mark.parametrize("order", [0, 8])
+def test_unusable_order(order: int) -> None:
+    with pytest.raises(InputError, match="unusable order"):
+        estimate(encoded([[3]]), VOCABULARY, order)
+
+
 @pytest.mark.parametrize("sentences", [[], [[], []]])
 def test_an_empty_corpus(sentences: list[list[int]]) -> None:
     with pytest.raises(InputError, match="an empty corpus"):

@@ -131,6 +131,12 @@ def test_without_smoothing_an_orientation_never_seen_has_a_least_probability():
     np.testing.assert_allclose(costs_B2[0], [math.log(2)] * 2, rtol=1e-6)
 
 
+@pytest.mark.parametrize("smoothing", [-1.0, math.nan, math.inf])
+def test_unusable_smoothing_is_refused(smoothing):
+    with pytest.raises(InputError, match="smoothing"):
+        block_set(table_of([([3], [3])]), [[3]], [[3]]).orientation_cost_B2(smoothing)
+
+
 @pytest.fixture
 def saved(tmp_path):
     table = table_of([([3], [3]), ([4], [4]), ([3, 4], [3, 4])])
@@ -180,3 +186,10 @@ def test_a_discount_makes_what_was_seen_once_cost_more(discount):
     assert blocks.count_B.tolist() == [1, 2, 1]
     expected = [-math.log((n - discount) / total) for n, total in ((1, 1), (2, 3), (1, 3))]
     np.testing.assert_allclose(blocks.direct_cost_B(discount), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("discount", [-0.1, 1.0, math.nan])
+def test_discounts_that_cannot_be(discount):
+    blocks = block_set(table_of([([3], [3])]), [(3,)], [(3,)])
+    with pytest.raises(InputError, match="unusable discount of counts"):
+        blocks.direct_cost_B(discount)

@@ -157,6 +157,8 @@ def test_refusals():
     one, two = encoded([[3, 4]]), encoded([[3], [4]])
     with pytest.raises(InputError, match="differ in number of sentences"):
         extract_phrases(one, two, Links.from_pairs([[]]))
+    with pytest.raises(InputError, match="unusable phrase length"):
+        extract_phrases(one, one, Links.from_pairs([[]]), 0)
     with pytest.raises(InputError, match="outside its target sentence") as caught:
         extract_phrases(two, two, Links.from_pairs([[(0, 0)], [(0, 1)]]))
     assert caught.value.line == 2

@@ -29,9 +29,9 @@ from xlate.arrays.ragged import offsets_of
 from xlate.arrays.ranges import pieces
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import open_arrays, save_arrays
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.kernels.memory import pair_keys
-from xlate.lm.arpa import ArpaModel, NgramTable
+from xlate.lm.arpa import HIGHEST_ORDER, ArpaModel, NgramTable
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -81,15 +81,16 @@ def estimate(
     scratch: Scratch | None = None,
     counted: Sequence[Windows] = (),
 ) -> ArpaModel:
-    """Estimates a model of an order from 1 to 7 from tokenised sentences; log10 probabilities.
+    """Estimates a model of the given order from tokenised sentences; log10 probabilities.
 
     Every word of the vocabulary gets a unigram. If an order lacks n-grams seen once, twice, … so that its discounts are
     undefined, 0.5, 1 and 1.5 are used, with a warning. If `scratch` cannot hold the n-grams in memory, the model's
     tables are mapped from its files. Windows of that order that were `counted` in further text are added.
 
     Raises:
-        InputError: no sentence has a word.
+        InputError: no sentence has a word, or the order is not between 1 and 7.
     """
+    refuse_if(not 1 <= order <= HIGHEST_ORDER, "unusable order", order, f"an order from 1 to {HIGHEST_ORDER}")
     tokens = len(sentences.ids_T) + 2 * len(sentences) + sum(len(windows.count_K) for windows in counted)
     if scratch is None or scratch.holds(tokens * order * TOKEN_BYTES):
         scratch = Scratch()

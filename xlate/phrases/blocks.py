@@ -23,6 +23,7 @@ from xlate.arrays.stored import (
     seal_of,
     unusable,
 )
+from xlate.errors import refuse_if
 from xlate.kernels.features.blocks import lexical_costs
 from xlate.kernels.memory import build_table, pair_keys
 from xlate.kernels.pairs import LEFT, RIGHT
@@ -91,8 +92,11 @@ class BlockSet:
         """-ln (N(b) - d)/N(T), T the target phrase of b (TZ07 section 5.3); a block never matched counts half.
 
         With the discount d = 0, as in the paper, a block seen once costs nothing when its target phrase was seen once.
-        d is below 1.
+
+        Raises:
+            InputError: the discount is below 0, or not below 1.
         """
+        refuse_if(not 0 <= discount < 1, "unusable discount of counts", discount, "a number, 0 or more and below 1")
         counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
         target_B = np.asarray(self.table.target_B)
         total_Q = np.bincount(target_B, counts_B, minlength=len(self.table.target_phrases))
@@ -105,7 +109,11 @@ class BlockSet:
 
         With k = 0, as in the paper, an orientation never seen has the probability `LEAST_ORIENTATION`, and a block seen
         with neither has equal costs for both.
+
+        Raises:
+            InputError: the smoothing is negative or not finite.
         """
+        refuse_if(not 0 <= smoothing < np.inf, "unusable orientation smoothing", smoothing, "a number, 0 or more")
         counts_B2 = np.stack([self.left_B, self.right_B], axis=1) + float(smoothing)
         total_B1 = counts_B2.sum(axis=1, keepdims=True)
         shares_B2 = np.divide(counts_B2, total_B1, out=np.full_like(counts_B2, 0.5), where=total_B1 > 0)

@@ -13,6 +13,7 @@ from xlate.align.links import Links, check_counts, check_positions
 from xlate.array_types import Ints, Ints16, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import pieces
+from xlate.errors import refuse_if
 from xlate.kernels.counting import extraction
 from xlate.kernels.memory import intern_rows, preorder
 from xlate.kernels.pairs import SentenceLinks, Sides
@@ -20,6 +21,7 @@ from xlate.phrases.runs import Run, Runs, number_nodes, sorted_run
 from xlate.progress import track
 from xlate.text.vocabulary import EncodedText, sides
 
+LONGEST = 255
 # Source words per part of a corpus; memory is checked between parts.
 PART_WORDS = 2000
 # Sentence pairs whose links are sorted at a time.
@@ -65,11 +67,12 @@ def extract_phrases(
     inside one to outside the other. So spans are tried with and without unaligned words at a boundary, as in Moses.
 
     Args:
-        max_length: the most words of a phrase, on each side; at most 255.
+        max_length: the most words of a phrase, on each side.
         runs: where counts are kept that exceed the memory; what is returned may be mapped from its files.
 
     Raises:
-        InputError: the three differ in number of sentences, or a link is outside its sentence pair.
+        InputError: the three differ in number of sentences, a link is outside its sentence pair, or `max_length`
+            is not between 1 and 255.
     """
     runs = runs or Runs()
     return merge_phrases(count_phrases(source, target, links, max_length, runs), max_length, runs)
@@ -77,6 +80,7 @@ def extract_phrases(
 
 def count_phrases(source: EncodedText, target: EncodedText, links: Links, max_length: int, runs: Runs) -> Run:
     """Counts phrase pairs into runs; returns the last run, which is not written; see `extract_phrases`."""
+    refuse_if(not 1 <= max_length <= LONGEST, "unusable phrase length", max_length, f"1 to {LONGEST} words")
     store = extraction.new_phrase_store()
     for part in track(linked_parts(source, target, links), "phrases", total=1 + len(source.ids_T) // PART_WORDS):
         store = extraction.extract(*part, max_length, store)
