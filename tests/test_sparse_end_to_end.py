@@ -16,6 +16,7 @@ import pytest
 from tests.align.parted_copies import parted_copies
 from tests.made_once import as_prepared
 from tests.models.phrase.definition import sparse_ids
+from tests.models.phrase.test_history import JUMPS
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.lexical import lexical_table
@@ -41,7 +42,7 @@ from xlate.models.phrase.training import PhraseFolds
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
-from xlate.scoring.weights import load_weights
+from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
@@ -207,6 +208,18 @@ def test_a_damaged_shard_is_named_and_made_again(
     assert str(damaged) in caplog.text
     assert {path: path.stat().st_mtime_ns for path in others} == times
     assert {path: contents(path) for path in kept} == kept
+
+
+def test_sparse_weights_of_a_base_stay_while_floats_are_tuned(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
+    """With another feature, whose weight is tuned together with those of the sums."""
+    again = ["model=phrase", "loss=mira", *FEW, *SEARCH, f"base={sparse_run}", f"model.histories=[{JUMPS.name}]"]
+    trained(own_work, tmp_path / "run", *again)
+    held, base = (load_weights(folder / WEIGHTS_FILE) for folder in (tmp_path / "run", sparse_run))
+    np.testing.assert_array_equal(held.sets["phrase"].sparse_F, base.sets["phrase"].sparse_F)
+    floats = held.sets["phrase"].floats
+    assert floats[JUMPS.name] != 0
+    assert floats["SparseReordering0_0"] != 1
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
 
 
 def test_local_features_are_exported_inside_the_tables(

@@ -90,7 +90,7 @@ class Phrase(Kind):
         return replace(config, work=base.work, model=replace(model, reordering=base.model.reordering))
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
-        """All dense weights, and those of sparse features, if there are any."""
+        """All dense weights, and those of sparse features, if there are any; those of a base stay as they are."""
         from xlate.models.phrase.training import weights_to_tune
         from xlate.models.tuned import with_sums
 
@@ -98,12 +98,15 @@ class Phrase(Kind):
         assert tune is not None
         own = config.base is None or config.model.sparse is not None
         held = _of_table(Path("."), config) if own else _of_table(base, located_config(base))
-        model, start = _with_more_floats(held, config), None
+        model, start, phi_F = _with_more_floats(held, config), None, None
+        if not own and model.sparse is not None:
+            phi_F = weights_of(base).fitting(SET, model.sparse, base).sparse_F
         if tune.start == "base":
             start = with_sums(weights_of(base).sets[SET], model)
             if model.sparse is not None:
                 start = replace(start, sparse_F=np.zeros(len(model.sparse)))
-        return weights_to_tune(config, work, PhraseDecoder(model, np.zeros(model.size), config.decoder), start)
+        decoder = PhraseDecoder(model, np.zeros(model.size), config.decoder, sparse_F=phi_F)
+        return weights_to_tune(config, work, decoder, start, phi_F)
 
     def check_lists(self, config: TrainConfig) -> None:
         """There must be sparse features, and classifiers of folds; a base must be a phrase model with weights."""
@@ -115,7 +118,7 @@ class Phrase(Kind):
             "models trained without a fold cannot have features with history",
             f"loss={config.loss.name} model.histories={config.model.histories} model.joint={config.model.joint}",
             "a tuner, such as loss=mira",
-            "leave out model.histories and model.joint here, and tune with them: sparse=… loss=mira",
+            "leave out model.histories and model.joint here, and then tune with them: base=RUN loss=mira",
         )
         check_folds(config.model.context)
         if config.base is not None:
