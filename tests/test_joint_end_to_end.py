@@ -20,8 +20,7 @@ from xlate.jobs.train import joint
 from xlate.models.joint.feature import NAME
 from xlate.scoring.weights import load_weights, save_weights
 
-SMALL = ["model.dimension=16", "model.hidden=24", "model.dropout=0.05"]
-JOINT = ["model=joint", *SMALL, "loss.noise=64", "loss.batch=64", "loss.epochs=4"]
+JOINT = ["model=joint", "model.dimension=16", "model.hidden=24", "loss.noise=64", "loss.batch=64", "loss.epochs=4"]
 
 
 @pytest.fixture(scope="module", autouse=True)

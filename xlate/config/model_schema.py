@@ -253,7 +253,6 @@ class JointModelConfig(ModelConfig):
     window: int = key("source words considered on each side of the affiliated one", 5, Range(0, 100))
     dimension: int = key("numbers that represent a word", 128, LAYER)
     hidden: int = key("units of the hidden layer", 256, LAYER)
-    dropout: float = key("share of the numbers of both layers left out per step", 0.0, Range(0, 1, open_high=True))
     least_count: int = key("words that are less frequent in the training text are one unknown word", 2, COUNT)
 
 

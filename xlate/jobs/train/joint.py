@@ -169,10 +169,8 @@ class NoiseLearning:
         self.tensors = {**held, **{f"sum.{name}": self.optimizer.state[one]["sum"] for name, one in held.items()}}
 
     def step(self, rows_B: Ints, seed: tuple[int, ...]) -> float:
-        """Learns from some words, and returns their loss; the seed draws the noise and the dropout."""
-        draw = np.random.default_rng(seed)
-        noise = draw.choice(len(self.share_V), self.loss.noise, p=self.share_V)
-        torch.manual_seed(int(draw.integers(1 << 62)))
+        """Learns from some words, and returns their loss; the seed draws the noise."""
+        noise = np.random.default_rng(seed).choice(len(self.share_V), self.loss.noise, p=self.share_V)
         loss = self.network.contrast(*self.events.batch(rows_B, self.device), torch.from_numpy(noise).to(self.device))
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -32,7 +32,6 @@ class JointNetwork(nn.Module):
         # Only the words of a batch have gradients.
         self.source, self.target = (nn.Embedding(count, settings.dimension, sparse=True) for count in words)
         self.hidden = nn.Linear(inputs * settings.dimension, settings.hidden)
-        self.dropout = nn.Dropout(settings.dropout)
         self.output, self.bias = (nn.Embedding(words[1], size, sparse=True) for size in (settings.hidden, 1))
         for layer in (self.source, self.target, self.output):
             nn.init.uniform_(layer.weight, -0.1, 0.1)
@@ -42,7 +41,7 @@ class JointNetwork(nn.Module):
     def hidden_BH(self, source_BW: Tensor, history_BM: Tensor) -> Tensor:
         """The hidden layer for windows of source words and histories, whose nearest word comes first."""
         embedded = self.source(source_BW).flatten(1), self.target(history_BM).flatten(1)
-        return cast(Tensor, self.dropout(torch.tanh(self.hidden(self.dropout(torch.cat(embedded, dim=1))))))
+        return torch.tanh(cast(Tensor, self.hidden(torch.cat(embedded, dim=1))))
 
     def forward(self, source_BW: Tensor, history_BM: Tensor) -> Tensor:
         """The scores of all words, (B, V)."""
@@ -61,14 +60,12 @@ class JointNetwork(nn.Module):
     def measures(self, source_NW: Tensor, history_NM: Tensor, word_N: Tensor) -> tuple[float, float]:
         """The perplexity of words with all scores normalised, and the mean of the absolute value of ln Z."""
         logs, norms = 0.0, 0.0
-        self.eval()
         for rows in range(0, len(word_N), ROWS):
             part = slice(rows, rows + ROWS)
             scores_BV = self(source_NW[part], history_NM[part])
             norm_B = scores_BV.logsumexp(dim=1)
             logs += float((scores_BV.gather(1, word_N[part, None])[:, 0] - norm_B).sum())
             norms += float(norm_B.abs().sum())
-        self.train()
         return math.exp(-logs / max(len(word_N), 1)), norms / max(len(word_N), 1)
 
 
