@@ -182,13 +182,6 @@ def test_probabilities_equal_the_textbook(corpus, iterations):
         assert not any(seen) or sum(seen) == pytest.approx(1)
 
 
-def test_words_that_come_together_find_each_other():
-    corpus = [([3, 4], [5, 6]), ([3], [5]), ([4, 3], [6, 5])] * 3
-    model = Model1.train(text(*(s for s, _ in corpus)), text(*(t for _, t in corpus)), 7, 30)
-    assert probability(model, 3, 5) > 0.8
-    assert probability(model, 4, 6) > 0.8
-
-
 def test_the_weight_of_a_phrase_pair_is_the_mean_over_null_and_the_target_words():
     corpus = [([3, 4], [5]), ([3], [5, 6])]
     model = Model1.train(text(*(s for s, _ in corpus)), text(*(t for _, t in corpus)), 7, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -117,14 +116,7 @@ def test_damaged_and_foreign_folders_are_refused(rng: np.random.Generator, tmp_p
         (folder / name).write_bytes(content[:-2] + b"?\n")
         with pytest.raises(InputError, match="its checksum differs"):
             align_with(folder, *text)
-        (folder / name).write_bytes(content[:-1])
-        with pytest.raises(InputError, match="wrong size"):
-            align_with(folder, *text)
         (folder / name).write_bytes(content)
-    header = json.loads((folder / "header.json").read_text())
-    (folder / "header.json").write_text(json.dumps({**header, "metadata": {**header["metadata"], "method": "hmm"}}))
-    with pytest.raises(InputError, match="its checksum differs"):
-        align_with(folder, *text)
 
 
 def test_only_a_model_is_replaced(rng: np.random.Generator, tmp_path: Path) -> None:

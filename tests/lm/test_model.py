@@ -99,21 +99,21 @@ def test_words_the_model_does_not_list(model: NgramModel) -> None:
         assert model.score(state, 999) == model.score(state, 0)
 
 
-def test_an_ngram_without_its_beginning_is_refused() -> None:
-    unigrams = NgramTable(np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.zeros(8))
-    bigrams = NgramTable(np.array([[3, 4]], np.int32), np.full(1, -0.5), np.zeros(1))
-    trigrams = NgramTable(np.array([[3, 4, 5], [4, 4, 5]], np.int32), np.full(2, -0.5), np.zeros(2))
-    with pytest.raises(InputError, match="beginning is missing") as caught:
-        NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams, trigrams]))
-    assert caught.value.seen == "b b c"
-
-
-def test_an_ngram_given_twice_is_refused() -> None:
-    unigrams = NgramTable(np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.zeros(8))
-    bigrams = NgramTable(np.array([[3, 4], [5, 4], [3, 4]], np.int32), np.full(3, -0.5), np.zeros(3))
-    with pytest.raises(InputError, match="an n-gram appears twice") as caught:
-        NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams]))
-    assert caught.value.seen == "a b"
+@pytest.mark.parametrize(
+    ("grams", "message", "seen"),
+    [
+        ([[[3, 4]], [[3, 4, 5], [4, 4, 5]]], "beginning is missing", "b b c"),
+        ([[[3, 4], [5, 4], [3, 4]]], "an n-gram appears twice", "a b"),
+    ],
+)
+def test_ngrams_without_their_beginning_or_given_twice_are_refused(
+    grams: list[list[list[int]]], message: str, seen: str
+) -> None:
+    unigrams = [[word] for word in range(8)]
+    tables = [NgramTable(np.array(g, np.int32), np.full(len(g), -0.5), np.zeros(len(g))) for g in (unigrams, *grams)]
+    with pytest.raises(InputError, match=message) as caught:
+        NgramModel.from_arpa(ArpaModel(VOCABULARY, tables))
+    assert caught.value.seen == seen
 
 
 @pytest.fixture
@@ -178,9 +178,7 @@ WORDS = st.lists(st.sampled_from([*"abcde", "nowhere"]), max_size=6)
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    back_off_models(), st.lists(st.lists(st.sampled_from([*"abcde", "nowhere"]), max_size=6), min_size=1, max_size=4)
-)
+@given(back_off_models(), st.lists(WORDS, min_size=1, max_size=4))
 def test_equal_to_the_definition(arpa: ArpaModel, sentences: list[list[str]]) -> None:
     oracle = BackOff(arpa)
     known, unknown = [], []
@@ -195,10 +193,8 @@ def test_equal_to_the_definition(arpa: ArpaModel, sentences: list[list[str]]) ->
     assert f"{len(unknown)} unknown of {measured.tokens} tokens" in str(measured)
 
 
-@settings(deadline=None, max_examples=1)
-@given(back_off_models())
-def test_a_text_without_sentences(arpa: ArpaModel) -> None:
-    measured = perplexity(NgramModel.from_arpa(arpa), [])
+def test_a_text_without_sentences(model: NgramModel) -> None:
+    measured = perplexity(model, [])
     assert math.isnan(measured.including_unknown)
     assert (measured.tokens, measured.unknown) == (0, 0)
 

@@ -77,11 +77,3 @@ def test_matches_are_those_of_counting(references, phrases):
     for n in range(1, 5):
         known = {gram for reference in references for gram in ngrams(reference, n)}
         assert found[n - 1] == sum(gram in known for gram in ngrams(words, n))
-
-
-def test_states_are_the_contexts_of_the_references():
-    automaton = ReferenceAutomaton([list("abcd"), list("ab")])
-    assert len(automaton) == 1 + 4 + 3 + 2
-    assert automaton.word("q") == 0
-    assert not automaton.next_SW[:, 0].any()
-    assert len(ReferenceAutomaton([])) == 1

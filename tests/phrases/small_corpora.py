@@ -78,6 +78,19 @@ def small_rules() -> RuleTable:
     return score_rules(extract_rules(*text, links), lexical_table(*text, links))
 
 
+def random_corpus(rng, sentences, words):
+    """Sentence pairs of up to 13 words; most target words have a link, to any source word."""
+    sizes = rng.integers(1, 14, size=(sentences, 2))
+    return [
+        (
+            rng.integers(3, words, size=n).tolist(),
+            rng.integers(3, words, size=m).tolist(),
+            {(int(rng.integers(n)), int(j)) for j in range(m) if rng.random() < 0.8},
+        )
+        for n, m in sizes
+    ]
+
+
 @st.composite
 def linked_pairs(draw, least=0, longest=6):
     """Up to four sentence pairs of few words, each side of so many words, with a set of links."""

@@ -110,20 +110,6 @@ def test_options_and_costs_equal_to_sorting_and_dividing(table, corpus):
         np.testing.assert_allclose(blocks.orientation_cost_B2(smoothing), orientation, rtol=1e-6, atol=1e-6)
 
 
-def test_lexical_weight_by_hand():
-    # ein=3 haus=4 | a=3 one=4 house=5. N(ein, a) = 3, N(ein, one) = 1, N(haus, house) = 2.
-    pairs = [([3], [3]), ([3], [4]), ([4], [5]), ([3, 4], [3, 5]), ([3, 4], [3, 4, 5]), ([4], [3])]
-    table = table_of(pairs)
-    blocks = block_set(table, [[3]] * 3 + [[3], [4], [4]], [[3]] * 3 + [[4], [5], [5]])
-    cost = {phrase_of(table, b): float(blocks.lexical_B[b]) for b in range(len(table))}
-    assert cost[(3,), (3,)] == pytest.approx(-math.log(3 / 4))
-    assert cost[(3,), (4,)] == pytest.approx(-math.log(1 / 4))
-    assert cost[(3, 4), (3, 5)] == pytest.approx(-math.log(3 / 4))
-    # ein has two supporters, a and one: the mean of 3/4 and 1/4.
-    assert cost[(3, 4), (3, 4, 5)] == pytest.approx(-math.log(1 / 2))
-    assert cost[(4,), (3,)] == pytest.approx(-math.log(FLOOR))
-
-
 def test_without_smoothing_an_orientation_never_seen_has_a_least_probability():
     table = table_of([([3], [3]), ([4], [4]), ([5], [5])])
     costs_B2 = block_set(table, [[3, 4, 5]], [[3, 4, 5]]).orientation_cost_B2(0.0)

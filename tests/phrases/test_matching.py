@@ -1,6 +1,6 @@
-"""Matching: against every pair of spans tried one by one, on the edges, and on the Multi30k corpus.
+"""Matching: against every pair of spans tried one by one, and on the edges.
 
-Orientation bigrams: against comparing every two matches, and one sentence by hand.
+Orientation bigrams: against comparing every two matches.
 
 Filters: against comparing the sets of substrings, and the examples of the docstrings.
 """
@@ -8,7 +8,7 @@ Filters: against comparing the sets of substrings, and the examples of the docst
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,11 +27,7 @@ from tests.phrases.small_corpora import (
     texts,
 )
 from xlate.errors import InputError
-from xlate.formats.moses_table import read_phrase_table
-from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.phrases.matching import Matches, collect_events, match_blocks, occurring_blocks, shared_substrings_filter
-from xlate.text.lines import iterate_lines
-from xlate.text.vocabulary import EncodedText
 
 
 def rows_of(matches: Matches, sentence: int) -> list[tuple[int, ...]]:
@@ -96,61 +92,6 @@ def test_saved_matches_come_back(tmp_path):
     assert again.offsets_S1.tolist() == matches.offsets_S1.tolist()
 
 
-PROTOTYPE_SENTENCES = 500
-PROTOTYPE_FIGURES = [107, 225, 34]
-
-
-def figures_by_strings(pairs, source, target):
-    """Matches, R and L bigrams of one sentence pair, over phrases as strings and every two matches compared."""
-    spans_of: dict[str, list[tuple[int, int]]] = {}
-    for i in range(len(target)):
-        for j in range(i + 1, len(target) + 1):
-            spans_of.setdefault(" ".join(target[i:j]), []).append((i, j))
-    found = []
-    for i in range(len(source)):
-        for j in range(i + 1, len(source) + 1):
-            for phrase in pairs.get(" ".join(source[i:j]), ()):
-                found += [(i, j, *span) for span in spans_of.get(phrase, ())]
-    above = [(a, b) for a in found for b in found if a[3] == b[2]]
-    return len(found), sum(a[1] == b[0] for a, b in above), sum(b[1] == a[0] for a, b in above)
-
-
-def read_words(path):
-    return [[word for word in line.split(" ") if word] for line in iterate_lines(path)]
-
-
-@pytest.mark.corpus
-@pytest.mark.slow
-def test_moses_phrase_pairs_on_multi30k(shared_data):
-    """791,331 phrase pairs matched against the 29,000 sentence pairs that Moses extracted them from.
-
-    An earlier prototype by others counted 107 matches, 225 R and 34 L bigrams a sentence; that was over the first 500
-    sentences, rounded down. All 29,000 have 101.2, 218.4 and 30.2: the later sentences are shorter.
-    """
-    folder = shared_data / "moses"
-    moses = read_phrase_table(folder / "model" / "phrase-table.gz")
-    sides = [read_words(folder / "corpus" / f"train.tok.{side}.gz") for side in ("de", "en")]
-    source, target = (
-        EncodedText.encode(side, vocabulary)
-        for side, vocabulary in zip(sides, (moses.source_vocabulary, moses.target_vocabulary), strict=True)
-    )
-    matches = match_blocks(moses.table, source, target)
-    # Extraction is a match too, so no block is matched less often than it was extracted.
-    assert (np.bincount(matches.block_M, minlength=len(moses.table)) >= moses.table.count_B).all()
-
-    pairs: dict[str, set[str]] = {}
-    for line in iterate_lines(folder / "model" / "phrase-table.gz"):
-        source_phrase, target_phrase, _ = line.split(" ||| ", 2)
-        pairs.setdefault(source_phrase, set()).add(target_phrase)
-    first = islice(zip(*sides, strict=True), PROTOTYPE_SENTENCES)
-    expected = np.sum([figures_by_strings(pairs, s, t) for s, t in first], axis=0)
-    events = collect_events(matches)
-    end = matches.offsets_S1[PROTOTYPE_SENTENCES]
-    orientation_E = events.orientation_E[events.predecessor_E < end]
-    assert [end, (orientation_E == RIGHT).sum(), (orientation_E == LEFT).sum()] == expected.tolist()
-    assert (expected // PROTOTYPE_SENTENCES).tolist() == PROTOTYPE_FIGURES
-
-
 def bigrams_of_all(matches):
     """`bigrams_by_trial` of every sentence, with match numbers of the whole text."""
     found = []
@@ -177,17 +118,6 @@ def test_equal_to_comparing_every_two_matches(table, corpus):
     assert np.diff(events.group_offsets_G1).tolist() == sizes
     assert events.group_offsets_G1[0] == 0
     assert events.neutral_X.tolist() == sorted(set(range(len(matches))) - {n for _, _, n in expected})
-
-
-def test_the_orientations_of_figure_1():
-    """TZ07, Figure 1: four blocks with the orientations N, L, N, R."""
-    b1, b2, b3, b4 = range(4)
-    table = table_of([([w], [w]) for w in (3, 4, 5, 6)])
-    matches = match_blocks(table, encoded([[4, 3, 5, 6]]), encoded([[3, 4, 5, 6]]))
-    assert [phrase_of(table, b)[1] for b in matches.block_M] == [(3,), (4,), (5,), (6,)]
-    events = collect_events(matches)
-    assert bigrams_of(events) == [(b1, LEFT, b2), (b3, RIGHT, b4)]
-    assert events.neutral_X.tolist() == [b1, b3]
 
 
 def groups_of(events):

@@ -11,7 +11,6 @@ from xlate.array_types import Floats
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel, token_logprobs
-from xlate.phrases import mixture
 from xlate.phrases.mixture import em_weights, mixed_lm, mixed_table
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, INVERSE_PHRASE
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, EncodedText, Vocabulary
@@ -30,19 +29,6 @@ def bigrams(unigrams: list[float], pairs: dict[tuple[int, int], float]) -> ArpaM
     log10_K = np.log10([pairs[first, second] for first, second in words_K2.tolist()])
     ones = NgramTable(np.arange(5, dtype=np.int32)[:, None], np.log10(unigrams), backoff_V)
     return ArpaModel(Vocabulary("ab"), [ones, NgramTable(words_K2, log10_K, np.zeros(len(pairs)))])
-
-
-def test_two_language_models_by_hand() -> None:
-    one = bigrams([0.1, 1.0, 0.4, 0.3, 0.2], {(A, B): 0.6})
-    other = bigrams([0.2, 1.0, 0.2, 0.2, 0.4], {(B, END_ID): 0.5})
-    mixed = mixed_lm([one, other], DEV, np.array([0.25, 0.75]))
-    ones, twos = mixed.tables
-    np.testing.assert_allclose(10**ones.log10_K, [0.175, 1.0, 0.25, 0.225, 0.35])
-    assert twos.words_Kn.tolist() == [[A, B], [B, END_ID]]
-    # p(b | a) is 0.6 in one, and 0.4 without a back-off weight in the other; p(</s> | b) is 0.4 and 0.5.
-    np.testing.assert_allclose(10**twos.log10_K, [0.25 * 0.6 + 0.75 * 0.4, 0.25 * 0.4 + 0.75 * 0.5])
-    np.testing.assert_allclose(10 ** ones.backoff_K[[A, B]], [0.55 / 0.65, 0.525 / 0.75])
-    assert ones.backoff_K[BEGIN_ID] == 0.0
 
 
 def test_mixed_language_models_by_the_definition(rng: np.random.Generator) -> None:
@@ -97,15 +83,6 @@ def test_em_finds_the_best_weights_of_a_grid(probability_IN: Floats) -> None:
     best = max(grid, key=lambda pair: log_likelihood(np.array(pair), probability_IN))
     assert weights_I[0] == pytest.approx(best[0], abs=step)
     assert 0.1 < best[0] < 0.9
-
-
-def test_no_step_of_em_makes_the_text_less_likely(probability_IN: Floats, monkeypatch: pytest.MonkeyPatch) -> None:
-    likelihoods = []
-    for steps in range(30):
-        monkeypatch.setattr(mixture, "ITERATIONS", steps)
-        likelihoods.append(log_likelihood(em_weights(probability_IN, np.ones(40)), probability_IN))
-    assert (np.diff(likelihoods) >= -1e-12).all()
-    assert likelihoods[-1] > likelihoods[0] + 0.01
 
 
 def test_weights_by_em() -> None:

@@ -1,4 +1,4 @@
-"""Rule extraction: by hand, by the definition written naively, and the same in whatever memory."""
+"""Rule extraction: by the definition written naively, and the same in whatever memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from benchmarks.rule_forms import rule_forms
-from tests.phrases.small_corpora import encoded
+from tests.phrases.small_corpora import encoded, random_corpus
 from tests.phrases.test_extract import moses_choice, naive_spans
 from xlate.align.links import Links
 from xlate.errors import InputError
@@ -23,7 +23,7 @@ from xlate.phrases.rule_extraction import RuleCounts, extract_rules
 from xlate.phrases.runs import Runs
 from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import GAP
-from xlate.text.vocabulary import EncodedText, Vocabulary
+from xlate.text.vocabulary import EncodedText
 
 FIRST, SECOND = "X1", "X2"
 
@@ -215,18 +215,6 @@ def assert_same(one: RuleCounts, other: RuleCounts) -> None:
             np.testing.assert_array_equal(a, b)
 
 
-def random_corpus(rng, sentences, words):
-    sizes = rng.integers(1, 14, size=(sentences, 2))
-    return [
-        (
-            rng.integers(3, words, size=n).tolist(),
-            rng.integers(3, words, size=m).tolist(),
-            {(int(rng.integers(n)), int(j)) for j in range(m) if rng.random() < 0.8},
-        )
-        for n, m in sizes
-    ]
-
-
 def test_memory_is_bounded_and_changes_nothing(rng, tmp_path, monkeypatch):
     corpus = random_corpus(rng, 3000, 60)
     written = []
@@ -249,32 +237,6 @@ def test_large_random_corpus_grows_every_table(rng):
     assert found == weights
 
 
-def in_words(corpus, asked=None):
-    """Extracts from (source, target, links) strings; {"source ||| target": count} with X1 and X2."""
-    source, target = ([line.split() for line in lines] for lines in list(zip(*corpus, strict=True))[:2])
-    words = Vocabulary.build(source), Vocabulary.build(target)
-    links = [{tuple(map(int, link.split("-"))) for link in links.split()} for *_, links in corpus]
-    texts = (EncodedText.encode(side, v) for side, v in zip((source, target), words, strict=True))
-    counts = extract_rules(*texts, Links.from_pairs(links), asked)
-
-    def spelled(symbols, vocabulary):
-        return " ".join(x if isinstance(x, str) else vocabulary.word(x) for x in symbols)
-
-    return {
-        " ||| ".join(map(spelled, rule(counts, b), words)): round(float(counts.count_B[b]), 6)
-        for b in range(len(counts))
-    }
-
-
-def test_complete_set_of_a_sentence_pair():
-    # "ne … pas" is one word, "pas" the last on the source; "va" stands behind it on the target.
-    assert in_words([("ne va pas", "not go", "0-0 2-0 1-1")]) == {
-        "va ||| go": 1,
-        "ne va pas ||| not go": 0.5,
-        "ne X1 pas ||| not X1": 0.5,
-    }
-
-
 @pytest.mark.parametrize("cut", [True, False])
 def test_of_equally_frequent_links_those_that_come_last_are_kept(cut, monkeypatch):
     # "a b ||| A B" comes with three sets of links, one time each; the source positions of A, then of B, decide.
@@ -290,20 +252,15 @@ def test_of_equally_frequent_links_those_that_come_last_are_kept(cut, monkeypatc
 
 
 def test_rare_rules_with_non_terminals_are_left_out_after_all_totals():
-    corpus = [
-        ("ne va pas", "not go", "0-0 2-0 1-1"),
-        ("ne va pas", "not go", "0-0 2-0 1-1"),
-        ("ne x", "not y", "0-0 1-1"),
-    ]
-    assert set(in_words(corpus)) - set(in_words(corpus, RuleSettings(least_count=1.0))) == {"ne X1 ||| not X1"}
     texts = encoded([[3, 4]] * 2 + [[3, 5]]), encoded([[6, 7]] * 2 + [[6, 8]])
     links = Links.from_pairs([{(0, 0), (1, 1)}] * 3)
     all_rules = extract_rules(*texts, links)
     fewer = extract_rules(*texts, links, RuleSettings(least_count=2.0))
-    assert len(fewer) < len(all_rules)
     totals = {rule(all_rules, b): all_rules.target_count_B[b] for b in range(len(all_rules))}
-    for b in range(len(fewer)):
-        assert fewer.target_count_B[b] == totals[rule(fewer, b)]
+    kept = {rule(fewer, b): fewer.target_count_B[b] for b in range(len(fewer))}
+    # "3 X1 → 6 X1" counts 1/2 in each sentence pair, and so does "X1 4 → X1 7".
+    assert totals.keys() - kept.keys() == {r for r in totals if FIRST in r[0]} != set()
+    assert kept.items() <= totals.items()
 
 
 def test_nothing_to_extract():

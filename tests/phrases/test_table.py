@@ -1,4 +1,4 @@
-"""Phrase tables: scores by hand and by the definition, saving, selecting, and Moses's own table."""
+"""Phrase tables: scores by the definition, saving, selecting, and Moses's own table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.runs import Runs
-from xlate.phrases.table import PhraseTable, phrase_shares, score_phrases, select_phrases
+from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.text.lines import read_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
@@ -94,15 +94,6 @@ def test_scores_by_the_definition(rng):
         assert table.links(b) == pair_links(counts, b)
     assert len(counts) > 200
     assert (counts.shape_B != counts.inverse_shape_B).any()
-
-
-def test_smoothed_by_hand():
-    # N(f, e) = 1, 2, 4; without a pair that was counted three times, the discounts are 1/2, 1 and 3/2.
-    rows = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
-    counts = np.array([1, 2, 4]), rows, (np.array([3, 4]), np.array([5, 2]))
-    direct_B, inverse_B = phrase_shares(*counts, "kneser_ney")(slice(None))
-    np.testing.assert_allclose(direct_B, [0.5 / 3 + 0.5 * 2 / 3, 1 / 3 + 0.5 * 1 / 3, 2.5 / 4 + 1.5 / 4 * 2 / 3])
-    np.testing.assert_allclose(inverse_B, [0.5 / 5 + 2 / 5 * 2 / 3, 1 / 2 + 1 / 2 * 2 / 3, 2.5 / 5 + 2 / 5 * 1 / 3])
 
 
 def naive_smoothed(joint):

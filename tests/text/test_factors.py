@@ -14,17 +14,6 @@ from xlate.text.lines import write_lines
 
 
 @settings(deadline=None)
-@given(st.lists(st.text(min_size=1).filter(lambda factor: BAR not in factor), min_size=1, max_size=4))
-def test_joined_is_split(factors: list[str]) -> None:
-    word, *others = factors
-    names = FactorNames(tuple(f"factor{n}" for n in range(len(others))))
-    held = {name: [value] for name, value in zip(names.names, others, strict=True)}
-    token = names.join([word], held)
-    assert names.split_all([token]) == ([word], held)
-    assert token.count("|") == len(others)
-
-
-@settings(deadline=None)
 @given(st.lists(st.text("ab&#124;x", min_size=1), min_size=1, max_size=4).map("|".join))
 def test_split_is_joined(token: str) -> None:
     names = FactorNames(tuple(map(str, range(token.count("|")))))

@@ -55,14 +55,6 @@ def test_what_is_written_is_read(lines: list[str], name: str, packed: bool) -> N
         assert os.listdir(folder) == [path.name]
 
 
-def test_only_lf_ends_a_line(tmp_path: Path) -> None:
-    path = tmp_path / "odd.txt"
-    path.write_bytes("one\rstill one\r\ntwo\u2028\u2029\x85\x0b\x0ctwo\n\n\xa0four\xa0\nno end".encode())
-    expected = ["one\rstill one\r", "two\u2028\u2029\x85\x0b\x0ctwo", "", "\xa0four\xa0", "no end"]
-    assert read_lines(path) == expected
-    assert count_lines(path) == 5
-
-
 PACKED = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 with contextlib.suppress(ModuleNotFoundError):
     zstd = import_module(opening.ZSTD)
