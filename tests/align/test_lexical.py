@@ -45,7 +45,7 @@ def test_probabilities_sum_to_one(data):
     links = Links.from_pairs(data.draw(st.sets(st.sampled_from(grid))) if grid else set() for grid in grids)
     table = lexical_table(source, target, links, decimals=None)
     forward, backward = defaultdict(float), defaultdict(float)
-    for k in range(len(table)):
+    for k in range(len(table.source_K)):
         forward[int(table.source_K[k])] += table.target_given_source_K[k]
         backward[int(table.target_K[k])] += table.source_given_target_K[k]
     assert all(total == pytest.approx(1) for total in (*forward.values(), *backward.values()))
@@ -201,5 +201,5 @@ def test_the_weight_of_a_phrase_pair_is_the_mean_over_null_and_the_target_words(
 
 
 def test_sides_of_unequal_length():
-    with pytest.raises(InputError, match="sides of unequal length"):
+    with pytest.raises(InputError, match="differ in number of sentences"):
         Model1.train(text([3]), text(), 7)

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.align.links import Links, check_counts
+from xlate.align.links import Links, check_counts, matched_lengths
 from xlate.array_types import AnyInts, Floats, Ints, Ints32, Uints
 from xlate.arrays.ranges import pieces
-from xlate.errors import InputError
 from xlate.kernels.counting.alignment import cooccurrences, expectation_maximisation
 from xlate.kernels.memory import HashTable, build_table
 from xlate.text.vocabulary import EncodedText, Vocabulary, sides
@@ -37,10 +36,6 @@ class LexicalTable:
     count_K: Ints
     target_given_source_K: Floats
     source_given_target_K: Floats
-
-    def __len__(self) -> int:
-        """The number of distinct word pairs K."""
-        return len(self.source_K)
 
     @cached_property
     def significance_K(self) -> Floats:
@@ -186,8 +181,7 @@ class Model1:
         Raises:
             InputError: the sides have different numbers of sentences.
         """
-        if len(source) != len(target):
-            raise InputError("sides of unequal length", f"{len(source)} and {len(target)} sentences")
+        matched_lengths(source, target)
         text = sides(source, target)
         keys_K = cooccurrences(text)
         probability_K = expectation_maximisation(build_table(keys_K), keys_K, text, target_words, iterations)

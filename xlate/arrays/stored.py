@@ -155,8 +155,8 @@ MAGIC = "xlate-arrays"
 # Version 1 had no checksums.
 VERSION = 2
 HEADER = "header.json"
-# How files are mapped, as `np.memmap` names it.
-MapMode = Literal["r", "r+", "c"]
+# How files are mapped, as `np.memmap` names it; None reads them into memory.
+MapMode = Literal["r", "r+", "c"] | None
 # The dtype and the number of dimensions of each array in a kind of folder, by name.
 Layout = Mapping[str, tuple[Any, int]]
 
@@ -285,7 +285,6 @@ def open_arrays(
     check: Callable[[StoredArrays], None] | None = None,
     *,
     optional: Sequence[str] = (),
-    memory_map: bool = True,
     mode: MapMode = "r",
 ) -> StoredArrays:
     """Opens a folder of arrays. The first time on a machine, checksums are compared and `check` is called.
@@ -295,9 +294,8 @@ def open_arrays(
         kind: the kind of arrays that it must hold.
         layout: the arrays that this kind has; those named in `optional` may be missing.
         check: checks that the values are in range, and raises InputError if not.
-        memory_map: false to read the arrays into memory.
-        mode: how they are mapped. Compiled loops see arrays mapped by `r+` or `c` as writable, like those in memory;
-            `c` is for this process alone, and for arrays that would fit into memory.
+        mode: how they are mapped; None to read the arrays into memory. Compiled loops see arrays mapped by `r+` or `c`
+            as writable, like those in memory; `c` is for this process alone, and for arrays that would fit into memory.
 
     Raises:
         InputError: there is no such folder, it has another kind or version, or a file is missing, damaged or of another
@@ -315,7 +313,7 @@ def open_arrays(
         if (dtype, len(shape)) != (_dtype(wanted), dimensions):
             expected = f"{_dtype(wanted)} of {dimensions} dimensions"
             raise unusable(folder / f"{name}.npy", "a different kind of array", f"{dtype} of {len(shape)}", expected)
-    arrays = {name: _open(folder / f"{name}.npy", entry, memory_map, mode) for name, entry in header["arrays"].items()}
+    arrays = {name: _open(folder / f"{name}.npy", entry, mode) for name, entry in header["arrays"].items()}
     stored = StoredArrays(folder, arrays, header["metadata"])
 
     def look_through() -> None:
@@ -464,7 +462,7 @@ def _dtype(descr: Any) -> np.dtype[Any]:
     return np.dtype([tuple(field) for field in descr]) if isinstance(descr, list) else np.dtype(descr)
 
 
-def _open(path: Path, entry: Mapping[str, Any], memory_map: bool, mode: MapMode) -> AnyArray:
+def _open(path: Path, entry: Mapping[str, Any], mode: MapMode) -> AnyArray:
     _check_size(path, entry["bytes"])
     dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
     wanted = npy_header(dtype, shape)
@@ -473,10 +471,10 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool, mode: MapMode)
             seen = stream.read(len(wanted))
             if seen != wanted or len(wanted) + int(np.prod(shape)) * dtype.itemsize != entry["bytes"]:
                 raise unusable(path, "damaged", repr(seen), repr(wanted))
-            if 0 in shape or not memory_map:
+            if 0 in shape or mode is None:
                 array: AnyArray = np.fromfile(stream, dtype).reshape(shape)
                 # Read-only like mapped arrays: numba would compile another version for writable arrays.
-                array.flags.writeable = mode != "r" or not memory_map
+                array.flags.writeable = mode != "r"
                 return array
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.
         return np.asarray(np.memmap(path, dtype, mode, len(wanted), shape))

@@ -160,13 +160,12 @@ class CandidateStore:
     metadata: dict[str, Any]
 
     @classmethod
-    def open(cls, directory: str | Path, *, memory_map: bool = True, mode: MapMode = "r") -> CandidateStore:
+    def open(cls, directory: str | Path, *, mode: MapMode = "r") -> CandidateStore:
         """Opens and checks what `StoreWriter` wrote; the first time on a machine, values are checked too.
 
         Args:
             directory: a shard, or a folder of shards, which are then used in the order of their names.
-            memory_map: false to read the arrays into memory.
-            mode: how the arrays of a single shard are mapped; see `open_arrays`.
+            mode: how the arrays of a single shard are mapped, None to read them into memory; see `open_arrays`.
 
         Raises:
             InputError: there is no store, it has another version, a file is missing or damaged, offsets do not fit the
@@ -174,7 +173,7 @@ class CandidateStore:
         """
         folder = Path(directory)
         shards = [] if (folder / HEADER).exists() else sorted(folder.glob(SHARDS))
-        return cls.of_shards(shards or [folder], folder, memory_map=memory_map, mode=mode)
+        return cls.of_shards(shards or [folder], folder, mode=mode)
 
     @classmethod
     def of_shards(
@@ -182,7 +181,6 @@ class CandidateStore:
         shards: Sequence[Path],
         directory: Path | None = None,
         *,
-        memory_map: bool = True,
         mode: MapMode = "r",
     ) -> CandidateStore:
         """Opens shards as one store; the arrays of several shards are copied into memory.
@@ -190,10 +188,7 @@ class CandidateStore:
         Raises:
             InputError: as in `open`, naming the shard; or shards differ from the first in features or gains.
         """
-        opened = [
-            open_arrays(shard, KIND, LAYOUT, _check, optional=tuple(OPTIONAL), memory_map=memory_map, mode=mode)
-            for shard in shards
-        ]
+        opened = [open_arrays(shard, KIND, LAYOUT, _check, optional=tuple(OPTIONAL), mode=mode) for shard in shards]
         for stored in opened:
             for name in ("dense_names", "gain_names"):
                 seen, expected = stored.metadata[name], str(opened[0].metadata[name])

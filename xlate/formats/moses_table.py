@@ -18,6 +18,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ranges import pieces
 from xlate.errors import InputError
 from xlate.phrases.extract import number_phrases
 from xlate.phrases.table import PhraseTable
@@ -284,10 +285,9 @@ def write_phrase_table(
             meant for factored words such as `house|NN`).
     """
     sources, targets, order_B = spelled_table(path, table, source_vocabulary, target_vocabulary, escape)
-    pieces = (order_B[first : first + CHUNK] for first in range(0, len(order_B), CHUNK))
     lines = (
         line
-        for rows in pieces
+        for rows in (order_B[piece] for piece in pieces(len(order_B), CHUNK))
         for line in pair_lines(
             table,
             rows,

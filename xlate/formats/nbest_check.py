@@ -162,7 +162,12 @@ def check_nbest(
         if not report.errors or report.arrays is not None or (error.line is not None and not file.added):
             report.errors.append(error)
     if report.arrays is not None and report.arrays.names:
-        _check_columns(report, report.arrays)
+        hypotheses, count_M = len(report.arrays.total_C), np.bincount(report.arrays.columns_V)
+        # A feature on most lines is a dense one.
+        for column in np.flatnonzero((count_M < hypotheses) & (count_M > 0.9 * hypotheses)):
+            name = report.arrays.names[column]
+            line = int(report.arrays.line_C[report.arrays.without(name)[0]])
+            report.note("features missing on few lines", line, name)
         _check_totals(report, report.arrays, weights)
     return report
 
@@ -239,15 +244,6 @@ def _behind(hypothesis: Hypothesis, form: re.Pattern[str]) -> list[re.Match[str]
         if tokens and len(found) == len(tokens):
             return found
     return []
-
-
-def _check_columns(report: NbestReport, arrays: NbestArrays) -> None:
-    """Notes lines that lack a dense feature; a feature on most lines counts as one."""
-    hypotheses = len(arrays.total_C)
-    count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
-    for column in np.flatnonzero((count_M < hypotheses) & (count_M > 0.9 * hypotheses)):
-        name = arrays.names[column]
-        report.note("features missing on few lines", int(arrays.line_C[arrays.without(name)[0]]), name)
 
 
 def _check_totals(report: NbestReport, arrays: NbestArrays, weights: Mapping[str, float] | None) -> None:

@@ -6,7 +6,6 @@ monotone, swapped or discontinuous with respect to the phrase before it (b) and 
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +13,12 @@ import numpy as np
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import places_of_keys
 from xlate.errors import InputError
-from xlate.formats.moses_table import BAR, numbers_text, spelled_table
+from xlate.formats.moses_table import BAR, numbers_text, spell_phrases, spelled_table
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_row
-from xlate.text.vocabulary import EncodedText, Vocabulary
+from xlate.text.vocabulary import Vocabulary
 
 SCORES = 6
 FORM = "source ||| target ||| mono_b swap_b disc_b mono_f swap_f disc_f"
@@ -43,8 +42,10 @@ def read_reordering_table(
             message names the line.
     """
     path = Path(path)
-    source_rows = _rows(table.source_phrases, source_vocabulary)
-    target_rows = _rows(table.target_phrases, target_vocabulary)
+    sides = (table.source_phrases, source_vocabulary), (table.target_phrases, target_vocabulary)
+    source_rows, target_rows = (
+        {words: row for row, words in enumerate(spell_phrases(path, *side, escape=False))} for side in sides
+    )
     known = {}
     keys = []
     values = []
@@ -79,12 +80,6 @@ def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines:
     score_B6 = np.full((len(table), SCORES), np.nan)
     score_B6[row_K[listed]] = score_K6[listed]
     return score_B6
-
-
-def _rows(phrases: EncodedText, vocabulary: Vocabulary) -> dict[str, int]:
-    """The row of each phrase, by its words joined by blanks."""
-    words = [vocabulary.word(number) for number in phrases.ids_T.tolist()]
-    return {" ".join(words[a:b]): row for row, (a, b) in enumerate(pairwise(phrases.offsets_S1.tolist()))}
 
 
 def write_reordering_table(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.array_types import Floats, Ints32
-from xlate.arrays.ranges import check_lengths, pieces, refuse
+from xlate.arrays.ranges import check_lengths, check_within, pieces, refuse
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
@@ -173,13 +173,13 @@ def _check_automaton(stored: StoredArrays) -> None:
         taken = wanted_H != 0
         free += int((~taken).sum())
         unigram_of_unknown |= bool((part_H["key"] == 0).any())
-        for name, values, end in (
-            ("next", part_H["next"][taken], states),
-            ("context", part_H["key"][taken] >> np.uint64(32), states),
-            ("word", part_H["key"][taken] & np.uint64(0xFFFFFFFF), words),
+        key_N = part_H["key"][taken]
+        for values, end in (
+            (part_H["next"][taken], states),
+            (key_N >> np.uint64(32), states),
+            (key_N & np.uint64(0xFFFFFFFF), words),
         ):
-            if len(values) and not (values.min() >= 0 and values.max() < end):
-                raise refuse(stored, "slots", f"{name} {values.min()} to {values.max()}", f"at least 0 and below {end}")
+            check_within(stored, "slots", 0, end, values)
     if not free or not unigram_of_unknown:
         raise refuse(stored, "slots", f"{free} empty slots", "one or more, and a unigram of the unknown word")
     for piece in pieces(states):

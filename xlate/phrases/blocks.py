@@ -172,19 +172,17 @@ def _check(stored: StoredArrays) -> None:
             check_within(stored, "bigram_keys_U", 0, blocks, half)
 
 
-def counts_of(table: PhraseTable, matches: Matches, events: Events, floor: float = 1e-7) -> dict[str, Any]:
-    """`count_B`, `left_B`, `right_B` and `lexical_B` of a `BlockSet`, from matches and their orientation bigrams."""
+def counts_of(table: PhraseTable, matches: Matches, events: Events, floor: float) -> dict[str, Any]:
+    """`count_B`, `left_B`, `right_B` and `lexical_B` of a `BlockSet`, from matches and their orientation bigrams.
+
+    In lexical costs p(s|t) is N(s, t) / Σ_k N(s, t_k), from blocks of one word on each side.
+    """
     block_M = np.asarray(matches.block_M)
     successor_E = block_M[events.successor_E]
     left_E, right_E = (successor_E[events.orientation_E == side] for side in (LEFT, RIGHT))
     count_B, left_B, right_B = (
         np.bincount(blocks_X, minlength=len(table)).astype(np.int32) for blocks_X in (block_M, left_E, right_E)
     )
-    return {"count_B": count_B, "left_B": left_B, "right_B": right_B, "lexical_B": _lexical(table, count_B, floor)}
-
-
-def _lexical(table: PhraseTable, count_B: Ints32, floor: float) -> Floats32:
-    """The lexical costs of all blocks, with p(s|t) = N(s, t) / Σ_k N(s, t_k) from those of one word on each side."""
     single_P = np.diff(table.source_phrases.offsets_S1) == 1
     single_Q = np.diff(table.target_phrases.offsets_S1) == 1
     rows = np.flatnonzero(single_P[table.source_B] & single_Q[table.target_B])
@@ -192,4 +190,5 @@ def _lexical(table: PhraseTable, count_B: Ints32, floor: float) -> Floats32:
     target_K = table.target_phrases.ids_T[table.target_phrases.offsets_S1[table.target_B[rows]]]
     total_V = np.bincount(source_K, count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
     probability_K = count_B[rows] / np.maximum(total_V[source_K], 1e-300)
-    return lexical_costs(phrase_pairs(table), build_table(pair_keys(source_K, target_K)), probability_K, floor)
+    lexical_B = lexical_costs(phrase_pairs(table), build_table(pair_keys(source_K, target_K)), probability_K, floor)
+    return {"count_B": count_B, "left_B": left_B, "right_B": right_B, "lexical_B": lexical_B}

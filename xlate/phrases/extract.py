@@ -58,23 +58,20 @@ class PhraseCounts:
         return len(self.source_B)
 
 
-def extract_phrases(
-    source: EncodedText, target: EncodedText, links: Links, max_length: int = 7, runs: Runs | None = None
-) -> PhraseCounts:
-    """Counts the consistent phrase pairs of a corpus (Koehn, Och and Marcu 2003, section 3).
+def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_length: int = 7) -> PhraseCounts:
+    """Counts the consistent phrase pairs of a corpus in memory (Koehn, Och and Marcu 2003, section 3).
 
     A source span and a target span make a phrase pair when they hold a link between them and no link leads from
     inside one to outside the other. So spans are tried with and without unaligned words at a boundary, as in Moses.
 
     Args:
         max_length: the most words of a phrase, on each side.
-        runs: where counts are kept that exceed the memory; what is returned may be mapped from its files.
 
     Raises:
         InputError: the three differ in number of sentences, a link is outside its sentence pair, or `max_length`
             is not between 1 and 255.
     """
-    runs = runs or Runs()
+    runs = Runs()
     return merge_phrases(count_phrases(source, target, links, max_length, runs), max_length, runs)
 
 

@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from xlate.align.links import matched_lengths
 from xlate.array_types import AnyArray, Bools, Ints, Ints8, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.kernels.counting.matching import PhraseFinder, match_sentences, occurrences, orientation_bigrams
 from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
 from xlate.kernels.search.spans import find_rows
@@ -29,7 +30,7 @@ from xlate.text.vocabulary import UNKNOWN_ID, EncodedText, sides
 
 KIND = "set of matches"
 BLOCK, SOURCE_START, SOURCE_END, TARGET_START, TARGET_END = range(5)
-LONGEST_SENTENCE = 32_767
+LONGEST_SENTENCE, LONGEST_COMMON = 32_767, 12
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,7 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
     Raises:
         InputError: the texts have different numbers of sentences, or one of more than 32,767 words.
     """
-    if len(source) != len(target):
-        raise InputError("sides of unequal length", f"{len(source)} and {len(target)} sentences")
+    matched_lengths(source, target)
     for text in (source, target):
         if len(text) and np.diff(text.offsets_S1).max() > LONGEST_SENTENCE:
             place = int(np.diff(text.offsets_S1).argmax())
@@ -187,30 +187,23 @@ def collect_events(matches: Matches) -> Events:
     return Events.grouped(*columns, new_E, np.flatnonzero(~has_predecessor).astype(np.int32))
 
 
-def shared_substrings_filter(
-    source: EncodedText, test: EncodedText, *, min_words: int = 2, max_words: int = 12
-) -> Bools:
-    """Which of S source sentences share a substring of `min_words` to `max_words` words with a test text; shape (S,).
+def shared_substrings_filter(source: EncodedText, test: EncodedText, *, min_words: int) -> Bools:
+    """Which of S source sentences share a substring of `min_words` to 12 words with a test text; shape (S,).
 
     The paper asks for one common substring of up to 12 words, and one word is such a substring: nearly every sentence
     shares a full stop with the test. A longer common substring contains shorter ones, so the minimum length alone
-    decides, and `max_words` only has to reach it. A sentence shorter than `min_words` is never kept, and unknown
-    words are never in common. Both texts use the same word numbers.
+    decides. A sentence shorter than `min_words` is never kept, and unknown words are never in common. Both texts use
+    the same word numbers.
 
     Raises:
-        InputError: the minimum length is below 1 or above the maximum.
+        InputError: the minimum length is below 1 or above 12.
 
     Example: with `min_words=2` and the test text "das haus ist klein"::
 
         das haus brennt     kept      (das haus)
         klein ist das       left out  (single words only)
     """
-    if not 1 <= min_words <= max_words:
-        raise InputError(
-            "unusable length of common substrings",
-            f"{min_words} to {max_words} words",
-            "a minimum length from 1 to the maximum",
-        )
+    refuse_if(not 1 <= min_words <= LONGEST_COMMON, "unusable length of common substrings", min_words, "1 to 12 words")
     windows = []
     for words_T in (test[s] for s in range(len(test)) if len(test[s]) >= min_words):
         windows_Wn = sliding_window_view(words_T, min_words)

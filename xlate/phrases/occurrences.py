@@ -170,13 +170,13 @@ def _add(store: OrientationStore, table: PhraseTable, counts_BK2: Ints) -> None:
     add_pairs(key_N, np.argsort(key_N), store.counts_NK2, table.source_B, table.target_B, counts_BK2)
 
 
-def reordering_probabilities(counts_BK2: Ints, smoothing: float = SMOOTHING, scratch: Scratch | None = None) -> Floats:
-    """Probabilities of K orientations, backward then forward, `smoothing` added to each count; shape (B, 2K)."""
+def reordering_probabilities(counts_BK2: Ints, scratch: Scratch | None = None) -> Floats:
+    """Probabilities of K orientations, backward then forward, `SMOOTHING` added to each count; shape (B, 2K)."""
     k = counts_BK2.shape[1] // 2
 
     def parts() -> Iterator[tuple[Floats]]:
         for first in range(0, max(1, len(counts_BK2)), PIECE):
-            smoothed_B2K = counts_BK2[first : first + PIECE].reshape(-1, 2, k) + smoothing
+            smoothed_B2K = counts_BK2[first : first + PIECE].reshape(-1, 2, k) + SMOOTHING
             yield ((smoothed_B2K / smoothed_B2K.sum(axis=2, keepdims=True)).reshape(-1, 2 * k),)
 
     probabilities: Floats = (scratch or Scratch()).stored(parts())[0]

@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.align.lexical import LexicalTable
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints16, Ints32
-from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
+from xlate.arrays.ragged import lengths_of, marked_in_rows, offsets_of, places_of
 from xlate.arrays.ranges import PIECE, check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
@@ -112,7 +112,17 @@ class LinkedPairs:
         check_rising(stored, "source_B")
         check_offsets(stored, "link_offsets_B1", links)
         for side, texts in sides:
-            _check_links(stored, side, stored[f"{texts}_offsets"])
+            offsets = stored[f"{texts}_offsets"]
+            for piece in pieces(pairs):
+                ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
+                lengths_K = np.repeat(lengths_of(offsets, stored[f"{side}_B"][piece]), np.diff(ends))
+                links_K = stored[f"link_{side}_K"][ends[0] : ends[-1]]
+                wrong = np.flatnonzero((links_K < 0) | (links_K >= lengths_K))
+                if len(wrong):
+                    seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
+                    raise refuse(
+                        stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase"
+                    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,19 +333,6 @@ def select_phrases(phrases: EncodedText, rows_R: AnyInts) -> EncodedText:
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(phrases):
         raise IndexError(f"rows from {rows.min()} to {rows.max()} of {len(phrases)} phrases")
     return EncodedText(*take_rows(np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1), rows))
-
-
-def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
-    """Checks that every link is between words of its pair."""
-    for piece in pieces(len(stored["source_B"])):
-        ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
-        rows = np.asarray(stored[f"{side}_B"][piece])
-        lengths_K = np.repeat(offsets[rows + 1] - offsets[rows], np.diff(ends))
-        links_K = stored[f"link_{side}_K"][ends[0] : ends[-1]]
-        wrong = np.flatnonzero((links_K < 0) | (links_K >= lengths_K))
-        if len(wrong):
-            seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
-            raise refuse(stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase")
 
 
 # Marks a non-terminal in a source side. No sentence holds the word `<s>`, so its number is free.

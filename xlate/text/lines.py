@@ -400,13 +400,12 @@ def drop_unusable(
 
     A pair is left out if a side has no words or more than `max_words`.
     """
-    kept = []
-    dropped = {"an empty side": 0, f"more than {max_words} words": 0}
+    kept, empty, long = [], 0, 0
     for number, (left, right) in enumerate(zip(source, target, strict=True)):
         if not left or not right:
-            dropped["an empty side"] += 1
+            empty += 1
         elif max(len(left), len(right)) > max_words:
-            dropped[f"more than {max_words} words"] += 1
+            long += 1
         else:
             kept.append(number)
-    return kept, dropped
+    return kept, {"an empty side": empty, f"more than {max_words} words": long}

@@ -180,9 +180,6 @@ class WordNumbers:
         self._numbers: defaultdict[str, int] = defaultdict()
         self._numbers.default_factory = self._numbers.__len__
 
-    def __len__(self) -> int:
-        return len(self._numbers)
-
     def __iter__(self) -> Iterator[str]:
         """The words in the order of their numbers."""
         return iter(self._numbers)
@@ -268,9 +265,4 @@ class Numbering:
 
 def sides(source: EncodedText, target: EncodedText) -> Sides:
     """Sentence pairs; the two texts must have the same number of sentences."""
-    return Sides(
-        np.ascontiguousarray(source.ids_T),
-        np.ascontiguousarray(source.offsets_S1),
-        np.ascontiguousarray(target.ids_T),
-        np.ascontiguousarray(target.offsets_S1),
-    )
+    return Sides(*map(np.ascontiguousarray, (source.ids_T, source.offsets_S1, target.ids_T, target.offsets_S1)))
