@@ -11,6 +11,8 @@ from xlate.errors import InputError, nearest
 
 # The placeholder for a value that must be given, as Hydra writes it.
 MISSING: Any = "???"
+# What JSON calls an object: figures, records and identities, by name.
+Json = dict[str, Any]
 LARGEST_INT = 2**31 - 1
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 from pathlib import Path
 
 import pytest
 
+from tests.clusters import BOX, SLOW, reached
+from tests.commands import Capture, Said, succeed
 from tests.test_end_to_end import run, work  # noqa: F401
-from xlate.cli import sweeps
 from xlate.cli.arguments import read_words
 from xlate.cli.main import main
 from xlate.cli.train import expand, in_sweep
 from xlate.cli.train import run as train_without_hydra
 from xlate.config.choices import folder_name
 from xlate.config.load import load
-from xlate.config.model_schema import ContextUseConfig, PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 
@@ -81,7 +80,7 @@ def test_rows_over_seeds_start_from_the_row_of_their_seed(tmp_path: Path, monkey
         (rows / f"table-row{number}.yaml").write_text(f"# @package _global_\nbase: {base}\n")
     sweep = ["-m", "experiment=paper/table-row1,paper/table-row2", "seed=1,2", "work=w"]
     folder = tmp_path / "sweep"
-    assert main(["train", *sweep, "--config-dir", str(tmp_path / "mine"), f"hydra.sweep.dir={folder}"]) == 0
+    succeed("train", *sweep, "--config-dir", str(tmp_path / "mine"), f"hydra.sweep.dir={folder}")
     assert bases == [None, None, *(f"{folder}/experiment=paper/table-row1,seed={seed}" for seed in (1, 2))]
 
 
@@ -89,7 +88,7 @@ def test_names_of_runs_differ_when_their_settings_do(
     work: Path,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    printed: Said,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine" / "decoder").mkdir(parents=True)
@@ -98,8 +97,7 @@ def test_names_of_runs_differ_when_their_settings_do(
     folders = []
     for more in ([], ["seed=2"], ["decoder=own"], ["decoder=own"]):
         choice.write_text(f"defaults: [mon, _self_]\nbeam: {10 if len(folders) < 3 else 11}\n")
-        assert main(["train", *more, *few, "--config-dir", "mine"]) == 0
-        folders.append(capsys.readouterr().out.strip())
+        folders.append(printed("train", *more, *few, "--config-dir", "mine").strip())
     name = f"runs/{work.name},dev_sentences=2,loss=uniform,model=floats"
     assert folders[:3] == [name, f"{name},seed=2", f"runs/{work.name},decoder=own,{name.partition(',')[2]}"]
     # The same words with another meaning: the file of the choice was changed.
@@ -123,10 +121,9 @@ def test_rows_that_are_finished_are_on_the_page_when_another_fails(
     assert "| 2 | row |" not in page.read_text()
 
 
-def test_a_key_that_no_job_knows_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_that_no_job_knows_is_refused(tmp_path: Path, refused: Said) -> None:
     sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,pro", "loss.tune.rouns=1", "work=nowhere"]
-    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
-    assert "seen:     loss.tune.rouns" in capsys.readouterr().err
+    assert "seen:     loss.tune.rouns" in refused("train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}")
 
 
 @pytest.mark.parametrize(
@@ -145,33 +142,28 @@ def test_experiments_that_are_not_there_are_refused(
     arguments: list[str],
     words: list[str],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["train", "work=nowhere", *arguments]) == 2
-    seen = capsys.readouterr().err
+    seen = refused("train", "work=nowhere", *arguments)
     assert all(word in seen for word in words), seen
     assert list(tmp_path.iterdir()) == []
 
 
 def test_experiments_that_lie_elsewhere_are_left_to_hydra(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, printed: Said, refused: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine" / "experiment").mkdir(parents=True)
     (tmp_path / "mine" / "experiment" / "ours.yaml").write_text("# @package _global_\nwork: ours/of/nothing\n")
-    assert main(["train", "--config-dir", "mine", "experiment=ours"]) == 2
-    assert "ours/of/nothing" in capsys.readouterr().err
-    assert main(["train", "--config-dir", "mine", "experiment=TYPO"]) == 2
-    assert "experiment=TYPO" in capsys.readouterr().err
-    assert main(["train", "--config-dir", "mine", "experiment=auli2014/table1"]) == 2
-    assert "this experiment is a table" in capsys.readouterr().err
+    assert "ours/of/nothing" in refused("train", "--config-dir", "mine", "experiment=ours")
+    assert "experiment=TYPO" in refused("train", "--config-dir", "mine", "experiment=TYPO")
+    assert "this experiment is a table" in refused("train", "--config-dir", "mine", "experiment=auli2014/table1")
     (tmp_path / "mine" / "experiment" / "more.yaml").write_text(
         "# @package _global_\ndefaults: [tillmann2007/table7-row1, _self_]\nseed: 7\n"
     )
-    assert main(["train", "--config-dir", "mine", "experiment=more", "--cfg", "job"]) == 0
-    seen = capsys.readouterr().out
+    seen = printed("train", "--config-dir", "mine", "experiment=more", "--cfg", "job")
     assert "seed: 7" in seen
     assert "table: Table VII" in seen
 
@@ -179,13 +171,13 @@ def test_experiments_that_lie_elsewhere_are_left_to_hydra(
 def test_a_job_that_meets_another_run_says_how_to_name_the_folder_of_a_sweep(
     work: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     """A key with one value is no part of the names of folders where something else is swept over."""
     few = ["model=floats", "loss=uniform", "dev_sentences=2", "samples=0"]
     sweep = ["train", "-m", *few, f"work={work}", "decoder.beam=5,6"]
     folder = f"hydra.sweep.dir={tmp_path / 'sweep'}"
-    assert main([*sweep, "seed=1", folder]) == 0
+    succeed(*sweep, "seed=1", folder)
     capsys.readouterr()
     assert main([*sweep, "seed=2", folder]) != 0
     said = capsys.readouterr().err
@@ -193,7 +185,7 @@ def test_a_job_that_meets_another_run_says_how_to_name_the_folder_of_a_sweep(
     assert "sweep over both values, seed=1,2, or name another folder for the sweep, hydra.sweep.dir=FOLDER" in said
 
 
-def test_a_sweep_of_no_job_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_of_no_job_is_refused(tmp_path: Path, refused: Said) -> None:
     given = [
         "train",
         "-m",
@@ -201,8 +193,7 @@ def test_a_sweep_of_no_job_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
         f"work={tmp_path}",
         f"hydra.sweep.dir={tmp_path}/sweep",
     ]
-    assert main(given) == 2
-    assert "a sweep without jobs" in capsys.readouterr().err
+    assert "a sweep without jobs" in refused(*given)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +219,7 @@ def test_a_table_takes_a_key_that_only_some_of_its_rows_have() -> None:
 def test_a_job_leaves_out_what_only_another_uses(work: Path, tmp_path: Path) -> None:  # noqa: F811
     few = ["loss.tune.rounds=1", "loss.tune.nbest=5", "loss.tune.restarts=1", "decoder.pop_limit=30"]
     sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,mert", f"work={work}", *few]
-    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 0
+    succeed("train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}")
     configs = {name: config_of_run(tmp_path / "sweep" / f"loss={name}") for name in ("mira", "mert")}
     assert configs["mert"].loss.tune is not None
     assert configs["mert"].loss.tune.restarts == 1
@@ -256,13 +247,11 @@ def test_the_folder_of_a_sweep_is_the_run_that_is_named(work: Path, tmp_path: Pa
 def test_a_table_has_only_the_jobs_of_its_sweep_and_tells_of_other_dev_sets(
     work: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    remarked: Said,
 ) -> None:
     given = ["train", "-m", "model=floats", "loss=uniform", "samples=0", f"work={work}", f"run={tmp_path / 'sweep'}"]
-    assert main([*given, "decoder.beam=4,5", "dev_sentences=2"]) == 0
-    assert "do not compare" not in capsys.readouterr().err
-    assert main([*given, "dev_sentences=2,3"]) == 0
-    said = capsys.readouterr().err
+    assert "do not compare" not in remarked(*given, "decoder.beam=4,5", "dev_sentences=2")
+    said = remarked(*given, "dev_sentences=2,3")
     table = [line.split("\t")[0] for line in (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()]
     assert sorted(table) == ["dev_sentences=2", "dev_sentences=3", "run"]
     assert "not in the table: 2 runs of other sweeps in this folder" in said
@@ -291,32 +280,17 @@ def trained_rows(work: Path, folder: Path, *more: str) -> dict[str, str]:  # noq
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-@pytest.mark.parametrize(
-    "cluster",
-    [
-        ["cluster=box", "cluster.workers=2"],
-        pytest.param(["cluster=dask"], marks=pytest.mark.slow),
-        pytest.param(["cluster=slurm", "cluster.address=local"], marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("cluster", [BOX, *SLOW])
 def test_tasks_train_the_runs_of_a_sweep(
     work: Path,  # noqa: F811
     tmp_path: Path,
     cluster: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
     expected = trained_rows(work, tmp_path / "here")
     capsys.readouterr()
-    with contextlib.ExitStack() as opened:
-        if cluster == ["cluster=dask"]:
-            distributed = pytest.importorskip("distributed")
-            workers = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-            cluster = [*cluster, f"cluster.address={opened.enter_context(workers).scheduler_address}"]
-        elif "cluster=slurm" in cluster:
-            pytest.importorskip("submitit")
-        assert trained_rows(work, tmp_path / "there", *cluster) == expected
+    with reached(cluster) as given:
+        assert trained_rows(work, tmp_path / "there", *given) == expected
     seen = capsys.readouterr()
     assert seen.out.split() == [f"{tmp_path}/there/sweep/experiment=p/t-row{number}" for number in (1, 2)]
     assert "nowhere" in seen.err
@@ -326,18 +300,17 @@ def test_tasks_train_the_runs_of_a_sweep(
 def test_a_refused_sweep_shows_no_runs_of_an_earlier_one(
     work: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    remarked: Said,
+    refused: Said,
 ) -> None:
     few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}"]
     words = ["train", "-m", *few, f"hydra.sweep.dir={tmp_path / 'sweep'}"]
-    assert main([*words, "base=null"]) == 0
-    assert "1 run" in capsys.readouterr().err
+    assert "1 run" in remarked(*words, "base=null")
     for more, said in (
         (["decoder.beam=5,abc"], "decoder.beam"),
         (["seed=1,-2"], "seed is out of range"),
     ):
-        assert main([*words, *more]) == 2
-        seen = capsys.readouterr().err
+        seen = refused(*words, *more)
         assert said in seen
         assert not any(shown in seen for shown in ("best first", "1 run", "xlate report"))
 
@@ -356,10 +329,3 @@ def test_the_demo_corpus_is_not_made_unsaid(
     said = "no work=FOLDER is set: xlate first creates work/demo from its built-in corpus"
     assert (prepared, said in caplog.messages) == (["work/demo"] if made else [], made)
     assert len(trained) == 1
-
-
-def test_a_row_waits_for_every_run_that_it_uses(tmp_path: Path) -> None:
-    used = ContextUseConfig(run="c", distortion="d")
-    config = TrainConfig(model=PhraseModelConfig(joint="j", context=used), base="b")
-    assert sweeps._Row(config, tmp_path, []).needs == {Path(name) for name in "bcdj"}
-    assert sweeps._Row(TrainConfig(model=PhraseModelConfig()), tmp_path, []).needs == set()

@@ -16,6 +16,7 @@ from xlate.cli.nbest import as_json
 from xlate.cli.streams import arriving_lines, write_answers
 from xlate.cli.translate import translate
 from xlate.errors import InputError
+from xlate.settings import Json
 
 if TYPE_CHECKING:
     from xlate.config.schema import (
@@ -45,7 +46,7 @@ class Command(NamedTuple):
 
     words: str
     run: Callable[[Any], None]
-    actions: Mapping[str, Callable[[Any], dict[str, Any]]] = {}
+    actions: Mapping[str, Callable[[Any], Json]] = {}
 
 
 # The number of instances in memory while a store is written as text.
@@ -289,7 +290,7 @@ def run_events(config: EventsConfig) -> None:
     print(as_json(action_of(COMMANDS["events"].actions, config.action)(config)))
 
 
-def export_events(config: EventsConfig) -> dict[str, Any]:
+def export_events(config: EventsConfig) -> Json:
     """Writes a candidate store as datapoint text.
 
     Raises:
@@ -305,7 +306,7 @@ def export_events(config: EventsConfig) -> dict[str, Any]:
     return {"text": config.out, "datapoints": len(store), "candidates": store.arrays.candidates}
 
 
-def import_events(config: EventsConfig) -> dict[str, Any]:
+def import_events(config: EventsConfig) -> Json:
     """Writes datapoint text as a candidate store; its dense features are called `dense1` and so on.
 
     Raises:

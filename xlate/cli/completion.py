@@ -15,7 +15,7 @@ from xlate.config.choices import keys_within, rows_of_tables
 from xlate.config.page import choices_of, groups_of, plainly
 from xlate.config.schema import COMMANDS
 from xlate.errors import InputError, check_choice
-from xlate.settings import MISSING, Range, limit_of
+from xlate.settings import MISSING, Json, Range, limit_of
 
 # The command is called as it was typed, as it need not be on the search path. No blank is added after `=`, `.` and `/`.
 # Bash also ends words at `=` and other characters, and inserts the completion after the last of them.
@@ -123,7 +123,7 @@ def _of_value(command: str, before: Sequence[str], last: str) -> list[str]:
     return default if default and "/" not in default[0].partition("=")[2] else with_paths(last) or default
 
 
-def _values(command: str, before: Sequence[str]) -> dict[str, Any]:
+def _values(command: str, before: Sequence[str]) -> Json:
     """The value of each key under the choices of the previous words, or of no words if these do not fit yet."""
     from hydra.errors import HydraException
     from omegaconf import OmegaConf

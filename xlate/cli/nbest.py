@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlate.cli.arguments import action_of
 from xlate.errors import InputError
+from xlate.settings import Json
 
 if TYPE_CHECKING:
     from xlate.array_types import Floats
@@ -31,7 +32,7 @@ def run(config: NbestConfig) -> None:
     print(figures, file=sys.stderr if "-" in (config.out, config.best_out) else sys.stdout)
 
 
-def check(config: NbestConfig) -> dict[str, Any]:
+def check(config: NbestConfig) -> Json:
     """Reports errors and oddities in a list and, with references, the BLEU of its best, first and worst choices.
 
     Raises:
@@ -61,7 +62,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
     return figures
 
 
-def import_list(config: NbestConfig) -> dict[str, Any]:
+def import_list(config: NbestConfig) -> Json:
     """Writes a list as a candidate store under `out`."""
     from xlate.candidates.nbest import nbest_candidates, write_nbest_store
 
@@ -78,7 +79,7 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
     }
 
 
-def oracle(config: NbestConfig) -> dict[str, Any]:
+def oracle(config: NbestConfig) -> Json:
     """Reports the BLEU of the best, first and worst choices from a list; writes the best choices to `out`."""
     arrays, references = _read(config)
     figures, chosen_I = _bleu(arrays, references)
@@ -87,7 +88,7 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
     return figures
 
 
-def rescore(config: NbestConfig) -> dict[str, Any]:
+def rescore(config: NbestConfig) -> Json:
     """Writes a list with new totals to `out`, the best hypothesis of each sentence first, and reports the gain."""
     import numpy as np
 
@@ -104,7 +105,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     # The report needs all lists at once, the ranking only some at a time.
     judged = bool(config.ref) or any(held_references(group) for group in islice(nbest.lists(), 1))
     arrays, references = _read(config, needed=False) if judged else (None, [])
-    figures: dict[str, Any] = {"out": out, "hypotheses": 0}
+    figures: Json = {"out": out, "hypotheses": 0}
     best: dict[int, str] = {}
     scores: list[Floats] = []
 
@@ -125,7 +126,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     return figures
 
 
-def pairs(config: NbestConfig) -> dict[str, Any]:
+def pairs(config: NbestConfig) -> Json:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for preference trainers."""
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
     from xlate.models.rerank.lists import SentenceLines, given_list, preference_pairs, source_lines
@@ -152,7 +153,7 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     return {"out": out, "lists": len(lists), "pairs": len(found)}
 
 
-def score(config: NbestConfig) -> dict[str, Any]:
+def score(config: NbestConfig) -> Json:
     """Writes each hypothesis's log probability under a language model to `out`, a column for `add_scores`."""
     from xlate.lm.arpa import read_arpa
     from xlate.lm.model import NgramModel
@@ -170,7 +171,7 @@ def score(config: NbestConfig) -> dict[str, Any]:
     return {"out": out, "hypotheses": len(log_prob_C)}
 
 
-ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
+ACTIONS: dict[str, Callable[[NbestConfig], Json]] = {
     "check": check,
     "import": import_list,
     "oracle": oracle,

@@ -46,14 +46,6 @@ class _Row(NamedTuple):
     folder: Path
     given: Sequence[str]
 
-    @property
-    def needs(self) -> set[Path]:
-        """The folders of runs that it starts from or uses."""
-        model = self.config.model
-        used = model.context
-        runs = self.config.base, model.joint, used and used.run, used and used.distortion
-        return {Path(run) for run in runs if run}
-
 
 @dataclass
 class _Sweep:
@@ -122,11 +114,13 @@ def train_rows() -> None:
         return
     from xlate.config.stored import to_yaml
     from xlate.jobs.train.train import train_row
+    from xlate.models.run_files import named_runs
     from xlate.text.lines import write_file
 
     while left:
         sweep, folders = _begun[-1], {row.folder for row in left}
-        now = [row for row in left if folders.isdisjoint(row.needs)] or left
+        # A run may start from others, or use them.
+        now = [row for row in left if folders.isdisjoint(map(Path, named_runs(row.config).values()))] or left
         tasks = list[tuple[str, str, list[str], str]]()
         for number, row in enumerate(now):
             file = sweep.folder / ROWS / f"{number}.yaml"

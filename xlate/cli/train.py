@@ -76,9 +76,14 @@ def trained(
     from xlate.config.schema import PrepareConfig
     from xlate.jobs.prepare import prepare
     from xlate.jobs.train import train as recipes
+    from xlate.models.run_files import change_runs
 
     sweep = Path(config.run or running.sweep.dir) if running is not None and _is_swept(running) else None
-    _put_into_sweep(config, running, sweep)
+    # The folder of the sweep, and the settings of this job in the name of its folder.
+    swept, settings = "runs" if running is None else str(running.sweep.dir), ""
+    if running is not None and sweep is not None:
+        swept, settings = str(sweep), str(running.job.override_dirname)
+    change_runs(config, lambda _, run: in_sweep(run, swept, settings))
     if train is None:
         # Checked before anything is prepared, too.
         recipes.check_training(config)
@@ -95,22 +100,6 @@ def trained(
 
 def _is_swept(running: HydraConf) -> bool:
     return getattr(running.mode, "name", None) == "MULTIRUN"
-
-
-def _put_into_sweep(config: TrainConfig, running: HydraConf | None, sweep: Path | None) -> None:
-    """Replaces `{sweep}` with the folders of other runs of the sweep."""
-    folder, settings = "runs" if running is None else str(running.sweep.dir), ""
-    if running is not None and sweep is not None:
-        folder, settings = str(config.run or folder), str(running.job.override_dirname)
-    if config.base is not None:
-        config.base = in_sweep(config.base, folder, settings)
-    if config.model.joint is not None:
-        config.model.joint = in_sweep(config.model.joint, folder, settings)
-    used = config.model.context
-    if used is not None:
-        used.run = in_sweep(used.run, folder, settings)
-        if used.distortion is not None:
-            used.distortion = in_sweep(used.distortion, folder, settings)
 
 
 def in_sweep(run: str, folder: str, settings: str) -> str:

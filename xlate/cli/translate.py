@@ -84,10 +84,9 @@ def _texts(results: Iterator[Translation], nbest: BinaryIO | None, explained: bo
     it to standard error.
     """
     for result in results:
-        for derivation in result.derivations if nbest is not None else ():
-            assert nbest is not None
-            assert result.system is not None
-            nbest.write(result.system.nbest_line(result.number, derivation).encode() + b"\n")
+        if nbest is not None:
+            for derivation in result.derivations:
+                nbest.write(result.system.nbest_line(result.number, derivation).encode() + b"\n")
         yield result.text
         if explained:
             print(result.explanation, file=sys.stderr)

@@ -148,19 +148,13 @@ def folder_name(settings: str) -> str:
         'base=..+x~e09b6dc0'
     """
     parts = _EXPERIMENT.split(settings)
-    kept = [part if place % 2 else _without_separators(part) for place, part in enumerate(parts)]
+    kept = [part if place % 2 else part.replace(os.sep, SEPARATOR) for place, part in enumerate(parts)]
     name = "".join(kept)
     longest = max(len(folder.encode()) for folder in name.split(os.sep))
     if longest > LONGEST:
-        name = _without_separators(name).encode()[:LONGEST].decode(errors="ignore")
+        name = name.replace(os.sep, SEPARATOR).encode()[:LONGEST].decode(errors="ignore")
     mark = hashlib.sha256(settings.encode()).hexdigest()[:8]
     return name if name == settings else f"{name}~{mark}"
-
-
-def _without_separators(text: str) -> str:
-    for separator in filter(None, (os.sep, os.altsep)):
-        text = text.replace(separator, SEPARATOR)
-    return text
 
 
 Plain = Mapping[str, Any]
@@ -269,31 +263,31 @@ LOSSES_OF_MODELS: dict[tuple[Any, bool], type[Any]] = {
 
 # The groups of each command and their default choices. A model may choose its decoder and loss: later groups choose for
 # earlier ones.
-DEFAULTS: dict[str, list[Any]] = {
-    "prepare": [
-        {"data": "demo"},
-        {"align": "eflomal"},
-        {"lm": "trigram"},
-        {"phrases": "default"},
-        {"cluster": "none"},
-        {"recipe": None},
-    ],
-    "train": [
-        {"decoder": "swap_or"},
-        {"loss": "local_softmax"},
-        {"model": "block"},
-        {"sparse": "none"},
-        {"structure": "none"},
-        {"context": "none"},
-        {"source": "stored"},
-        {"cluster": "none"},
-        {"recipe": None},
-        {"experiment": None},
-        "hydra/train",
-    ],
+DEFAULTS: dict[str, dict[str, str | None]] = {
+    "prepare": {
+        "data": "demo",
+        "align": "eflomal",
+        "lm": "trigram",
+        "phrases": "default",
+        "cluster": "none",
+        "recipe": None,
+    },
+    "train": {
+        "decoder": "swap_or",
+        "loss": "local_softmax",
+        "model": "block",
+        "sparse": "none",
+        "structure": "none",
+        "context": "none",
+        "source": "stored",
+        "cluster": "none",
+        "recipe": None,
+        "experiment": None,
+        "hydra": "train",
+    },
     # Settings that replace those of a run or system; null leaves them.
-    "translate": ["decoder/keys/any@decoder", {"cluster": "none"}],
-    "import": ["decoder/keys/any@decoder"],
+    "translate": {"decoder/keys@decoder": "any", "cluster": "none"},
+    "import": {"decoder/keys@decoder": "any"},
 }
 # Hydra's parts of every command.
 HYDRA = ["hydra/xlate", {"override hydra/job_logging": "none"}, {"override hydra/hydra_logging": "none"}]
@@ -301,9 +295,8 @@ HYDRA = ["hydra/xlate", {"override hydra/job_logging": "none"}, {"override hydra
 OWN = (
     {group.partition("/")[0] for group in CHOICES} | {"experiment"} | {f"{command}.yaml" for command in schema.COMMANDS}
 )
+
 _HINTS: dict[type[Any], Mapping[str, Any]] = {}
-# The choices registered with Hydra per command; Hydra copies what it uses.
-_TOLD: dict[str, dict[str, Any]] = {}
 
 
 @contextmanager
@@ -318,10 +311,7 @@ def registered(command: str) -> Iterator[None]:
     repo = ConfigStore.instance().repo
     before = {name: repo.pop(name) for name in OWN if name in repo}
     try:
-        if command not in _TOLD:
-            _tell(command)
-            _TOLD[command] = {name: repo[name] for name in OWN if name in repo}
-        repo.update(_TOLD[command])
+        repo.update(_choices_of(command))
         yield
     finally:
         for name in OWN:
@@ -329,14 +319,17 @@ def registered(command: str) -> Iterator[None]:
         repo.update(before)
 
 
-def _tell(command: str) -> None:
+@cache
+def _choices_of(command: str) -> dict[str, Any]:
+    """What a command registers with Hydra, which copies what it uses; nothing of it is registered before."""
     from hydra.core.config_store import ConfigStore
 
-    store, defaults = ConfigStore.instance(), DEFAULTS.get(command, [])
+    store, defaults = ConfigStore.instance(), DEFAULTS.get(command, {})
     own = {one.name: default_of(one) for one in own_keys(schema.COMMANDS[command])}
-    store.store(name=command, node={"defaults": ["_self_", *defaults, *HYDRA], **own})
+    chosen = [{group: choice} for group, choice in defaults.items()]
+    store.store(name=command, node={"defaults": ["_self_", *chosen, *HYDRA], **own})
     # This takes time, so a command registers only its own groups.
-    mine = {name.partition("/")[0] for one in defaults for name in ([one] if isinstance(one, str) else one)}
+    mine = {name.partition("/")[0] for name in defaults}
     for group, choices in CHOICES.items():
         for name, node in choices.items() if group.partition("/")[0] in mine else ():
             made = node.settings if isinstance(node, Choice) else node() if isinstance(node, type) else node
@@ -358,6 +351,7 @@ def _tell(command: str) -> None:
                 paper, _, row = name.partition("/")
                 papers.setdefault(paper, _Rows())[f"{row}.yaml"] = parts
         store.repo["experiment"] = papers
+    return {name: store.repo[name] for name in OWN if name in store.repo}
 
 
 def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:

@@ -172,13 +172,8 @@ def _table(place: str, anchored: set[str]) -> Iterator[str]:
 
 def _called(kind: type[Any]) -> str:
     """The name of a schema: that of its choice."""
-    if kind in WITHOUT_NAME:
-        return WITHOUT_NAME[kind]
-    for choices in CHOICES.values():
-        for name, node in choices.items():
-            if node is kind:
-                return name
-    return kind.__name__
+    named = (name for choices in CHOICES.values() for name, node in choices.items() if node is kind)
+    return WITHOUT_NAME.get(kind) or next(named, kind.__name__)
 
 
 def usage(command: type[Any]) -> str:

@@ -22,7 +22,7 @@ from xlate.errors import InputError
 from xlate.learning.settings import SourceConfig
 from xlate.report.run_directory import ABSENT, CONFIG_FILE, MARK, VOLATILE, flat
 from xlate.scoring.weights import WEIGHTS_FILE
-from xlate.settings import MISSING, keys_in, plain
+from xlate.settings import MISSING, Json, keys_in, plain
 from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
 
@@ -139,7 +139,7 @@ NEVER = (
 )
 
 
-def identity_of_training(config: TrainConfig) -> dict[str, Any]:
+def identity_of_training(config: TrainConfig) -> Json:
     """The settings that decide what is trained, with checksums of the base run in place of its name.
 
     A base run is identified by its weights, wherever it is; a base without weights, by its name.
@@ -164,7 +164,7 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
     return settings | {"base": None if config.base is None else sums_of_run(Path(config.base))}
 
 
-def defaults_of_training(config: TrainConfig) -> dict[str, Any]:
+def defaults_of_training(config: TrainConfig) -> Json:
     """The default of each key in the schemas that a training chose, by dotted key.
 
     Required keys have none.
@@ -182,9 +182,9 @@ def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{field.name}", own
 
 
-def settings_of_source(source: SourceConfig) -> dict[str, Any]:
+def settings_of_source(source: SourceConfig) -> Json:
     """The settings that decide where candidates come from, without keys that only matter with folds."""
-    settings: dict[str, Any] = plain(source)
+    settings: Json = plain(source)
     if not settings.get("folds"):
         for name in ("folds", "sentences"):
             settings.pop(name, None)
@@ -200,7 +200,7 @@ def sums_of_run(base: Path) -> dict[str, str]:
     return found or {"name": str(base)}
 
 
-def varied_settings(config: TrainConfig, given: Sequence[str] = ()) -> dict[str, Any]:
+def varied_settings(config: TrainConfig, given: Sequence[str] = ()) -> Json:
     """The settings of a training that differ from every default of their key, and those `given` on the command line.
 
     A base run is shown by name. Choices, `decoder=mon`, are shown as given.

@@ -23,7 +23,7 @@ from omegaconf.errors import (
 
 from xlate.config.choices import SCHEMAS, defaults_at, hints_of, keys_of, schema_within, schemas_of, settings_at
 from xlate.errors import InputError
-from xlate.settings import MISSING, Range, check_limit, keys_in, limit_of, plain
+from xlate.settings import MISSING, Json, Range, check_limit, keys_in, limit_of, plain
 
 T = TypeVar("T")
 # The most keys with the same last name, such as `name`, that are suggested for an unknown one.
@@ -60,7 +60,7 @@ def typed(config: DictConfig, schema: type[T], *, spare: Collection[str] = ()) -
             of its range, or not given.
     """
     try:
-        given = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+        given = cast(Json, OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
     return _Builder(schema, schemas_of(given, schema), spare).build(schema, given, "")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -29,6 +29,7 @@ from xlate.jobs.sparse_features import new_table
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired_runs
+from xlate.settings import Json
 from xlate.text.folders import write_json
 from xlate.text.lines import read_lines
 from xlate.work.directory import WorkDirectory
@@ -100,9 +101,10 @@ OTHERS = (
         text="blocks",
     ),
 )
+SYSTEMS = (*FIRST, *OTHERS)
 # The two rows train in parallel, as no system in one builds on one in the other. They take about the same time. Slow
 # compilations are needed in only one row, or later in the other, which then finds them done.
-BESIDE = (("phrase", "sparse", "classifier", "context"), ("hierarchical", "local", "tuned", "bigrams"))
+BESIDE = SYSTEMS[:4], SYSTEMS[4:]
 
 
 class Row(NamedTuple):
@@ -111,7 +113,7 @@ class Row(NamedTuple):
     system: System
     evaluation: Evaluation
     output: list[str]
-    summary: dict[str, Any]
+    summary: Json
 
 
 def demo(config: DemoConfig) -> dict[str, Row]:
@@ -125,11 +127,11 @@ def demo(config: DemoConfig) -> dict[str, Row]:
         log.info("the built-in corpus: word alignment, language model, phrases, blocks")
         log.info("the first run compiles loops, which takes a minute or two, once per installation")
         # Nothing is prepared before this forks: forked processes do not have the aligner's threads.
-        found = side_by_side([partial(_trained_row, config, names) for names in BESIDE])
+        found = side_by_side([partial(_trained_row, config, row) for row in BESIDE])
         summaries = {name: summary for row in found for name, summary in row.items()}
         works = {text: WorkDirectory(Path(f"{config.work}-{text}")).check() for text in WORDS}
         rows = {}
-        for system in (*FIRST, *OTHERS):
+        for system in SYSTEMS:
             if system.title:
                 work, output = works[system.text], read_lines(Path(config.run) / system.name / "test.out")
                 evaluation = evaluate(output, work.references("test"), lowercase=work.lowercased)
@@ -168,18 +170,17 @@ def _few_words() -> Iterator[None]:
         whole.setLevel(level)
 
 
-def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _trained_row(config: DemoConfig, row: Sequence[System]) -> dict[str, Json]:
     """Trains systems one after the other; returns the summaries of their runs.
 
     If two processes prepare the same work directory, one waits for the other and finds it done.
     """
-    systems = {system.name: system for system in (*FIRST, *OTHERS)}
     works = {}
-    for text in dict.fromkeys(["phrases", *(systems[name].text for name in names)]):
+    for text in dict.fromkeys(["phrases", *(system.text for system in row)]):
         given = ["data=demo", f"data.generated.test={config.sentences}", f"seed={config.seed}", *WORDS[text]]
         works[text] = prepare(load(PrepareConfig, "prepare", [*given, f"work={config.work}-{text}"]))
     summaries = {}
-    for system in (systems[name] for name in names):
+    for system in row:
         log.info("training: %s", system.title or STEP)
         given = [f"work={works[system.text].path}", f"seed={config.seed}", f"measure_test={bool(system.title)}"]
         given += [setting.format(runs=config.run) for setting in system.settings]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from xlate.formats.moses_ini import MODELS, MosesIni, read_moses_ini
 from xlate.formats.moses_rules import is_hierarchical
 from xlate.formats.moses_table import phrases_in
 from xlate.formats.scfg import normal_form, words_of
-from xlate.jobs.translate import PreparedText, TextSides, TokenizedText
+from xlate.jobs.translate import PreparedText, TokenizedText
 from xlate.models.grammar.kind import KIND, open_grammar, save_grammar
 from xlate.models.kind import GRAMMAR_SUFFIXES
 from xlate.models.phrase.kind import MODEL, SET
@@ -33,12 +32,13 @@ from xlate.models.run_files import made_with
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
 from xlate.search.settings import DecoderSettings, GrammarSearch, PhraseSearch
-from xlate.settings import plain
+from xlate.settings import Json, plain
 from xlate.text.folders import refused_while_written
 from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.opening import open_unpacked
 from xlate.text.tokens import DASH, ESCAPED, Truecaser
 from xlate.work.corpus_files import CASES, SIDES
+from xlate.work.directory import TextSides
 from xlate.work.stages import file_hash
 
 log = logging.getLogger(__name__)
@@ -109,14 +109,14 @@ def _write_run(
     decoder: DecoderSettings,
     weights: Mapping[str, Weights],
     save: Callable[[Path], None],
-    figures: Mapping[str, Any],
-) -> dict[str, Any]:
+    figures: Json,
+) -> Json:
     """Makes the run of a system that was read completely, says how it reads text, and returns its figures.
 
     `file` is the system's original configuration; `save` writes its other parts into the run's folder.
     """
     trained = replace(load(TrainConfig, "train", ["model=phrase", "work=''"]), model=model, decoder=decoder)
-    identity: dict[str, Any] = {"imported": file, "ini": file_hash(file)}
+    identity: Json = {"imported": file, "ini": file_hash(file)}
     if config.filter is not None:
         identity["filter"] = file_hash(config.filter)
     if isinstance(text, PreparedText):
@@ -152,7 +152,7 @@ SEARCH = {
 }
 
 
-def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
+def _import_phrases(config: ImportConfig, file: str) -> Json:
     """The system of a moses.ini, with `filter` only the phrases that a text needs."""
     given = with_settings(PhraseSearch(), config.decoder, "decoder")
     ini = read_moses_ini(file)
@@ -217,7 +217,7 @@ def copy_packed(source: Path, target: Path) -> None:
         shutil.copyfileobj(text, stream)
 
 
-def import_system(config: ImportConfig) -> dict[str, Any]:
+def import_system(config: ImportConfig) -> Json:
     """Makes a run directory from a system: its tables or grammar, language model, weights and search settings.
 
     Raises:

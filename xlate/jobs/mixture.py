@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from xlate.phrases.matching import TableRows
 from xlate.phrases.mixture import mixed_lm, mixed_table
 from xlate.phrases.runs import Run, Runs
 from xlate.phrases.table import PhraseTable
+from xlate.settings import Json
 from xlate.text.vocabulary import EncodedText
 from xlate.work.corpus_files import SIDES
 from xlate.work.directory import WorkDirectory
@@ -44,7 +44,7 @@ class MixedDirectory(WorkDirectory):
     base: WorkDirectory
     weights_I: Floats | None
 
-    def align(self, folder: Path, settings: Mapping[str, Any], scratch: Scratch) -> Links:
+    def align(self, folder: Path, settings: Json, scratch: Scratch) -> Links:
         """The links of all training pairs; those of the dev set are written into the folder.
 
         New pairs and dev set are aligned together with evenly spaced pairs of the other text.
@@ -59,7 +59,7 @@ class MixedDirectory(WorkDirectory):
         new = links.select(np.arange(len(range(0, size, every)), last))
         return joined_links([known, new], scratch)
 
-    def whole_lm(self, order: int, scratch: Scratch, counted: Sequence[Windows] = ()) -> ArpaModel:  # noqa: ARG002
+    def whole_lm(self, order: int, scratch: Scratch, counted: Sequence[Windows]) -> ArpaModel:  # noqa: ARG002
         """The mixture of the language models of both texts."""
         words, (before, new) = self.target_vocabulary, (self.pairs(rows)[1] for rows in self._rows)
         models = [
@@ -68,7 +68,7 @@ class MixedDirectory(WorkDirectory):
         ]
         return mixed_lm(models, EncodedText.encode(self._dev[1], words), self.weights_I)
 
-    def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None = None) -> PhraseTable:
+    def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None) -> PhraseTable:
         """The phrase table of all pairs with the mixture of the scores of both texts."""
         whole = super().whole_table(max_length, min_count, runs, last)
         source, target = map(EncodedText.encode, self._dev, (self.source_vocabulary, self.target_vocabulary))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
 from xlate.models.run_files import located_config, weights_of
 from xlate.models.sparse_models import folded
 from xlate.progress import track
+from xlate.settings import Json
 from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.work.directory import WorkDirectory
@@ -214,7 +215,7 @@ FILES = (
 )
 
 
-def export_moses(config: ExportConfig) -> dict[str, Any]:
+def export_moses(config: ExportConfig) -> Json:
     """Writes tables, language model, weights and search settings of a run of the phrase model in Moses's formats.
 
     Numbers are written with all their digits, so an imported system scores as the run does. If any word holds a bar,

@@ -39,6 +39,7 @@ from xlate.models.rerank.combination import is_training
 from xlate.models.run_files import PLACES, WORDS, WORK, located_config, named_runs, settings_with_words
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
+from xlate.settings import Json
 from xlate.text.folders import WholeFolder, read_json, refused_while_written, without_mark, write_json
 from xlate.text.lines import clear_left, done_aside, name_aside, read_lines
 from xlate.work.directory import WorkDirectory, keep_word_counts
@@ -99,7 +100,7 @@ class Parts:
             InputError: as `located_config`.
         """
         self.names: dict[Path, PurePosixPath] = {}
-        self.places: dict[Path, dict[str, Any]] = {}
+        self.places: dict[Path, Json] = {}
         self._add_run(run, PurePosixPath("."), work)
 
     def copy(self, opened: Sequence[Path], into: Path) -> None:
@@ -179,7 +180,7 @@ SENTENCES = 5
 MOST_WORDS = 30
 
 
-def pack(config: PackConfig) -> dict[str, Any]:
+def pack(config: PackConfig) -> Json:
     """Packs a run and returns the pack's name, the folder it unpacks to, and its contents.
 
     Translating some sentences shows which files are needed. The copy is then opened alone and must translate them in

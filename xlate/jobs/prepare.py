@@ -6,7 +6,6 @@ import logging
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from xlate.config.schema import PrepareConfig
 from xlate.errors import refuse_if
 from xlate.jobs.mixture import MixedDirectory
 from xlate.machine import megabytes
+from xlate.settings import Json
 from xlate.text.folders import awaited, check_is_folder, write_json
 from xlate.text.lines import count_lines
 from xlate.work import align_parts
@@ -74,7 +74,7 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     limits = {name: counted[name] for name in ("max_length", "min_count")}
     extracted = {**limits, **smoothed, "on": [links.identity], **mixed}
     texts = {"texts": [*map(count_lines, files.lm_text)]} if config.lm.mixture else {}
-    plan: dict[str, dict[str, Any]] = {
+    plan: dict[str, Json] = {
         "lm": {"settings": {"order": config.lm.order, **texts}, "on": [corpus.identity], "version": 2, **mixed},
         "phrases": extracted,
         "blocks": {"settings": counted, "on": [identity_of(extracted)], "version": 2},
@@ -114,9 +114,7 @@ def _directory(config: PrepareConfig) -> WorkDirectory:
     return MixedDirectory(path, base, None if weight is None else np.array([1 - weight, weight]))
 
 
-def _align(
-    config: PrepareConfig, how: dict[str, Any], work: WorkDirectory, folder: Path, identity: str
-) -> dict[str, Any]:
+def _align(config: PrepareConfig, how: Json, work: WorkDirectory, folder: Path, identity: str) -> Json:
     settings = config.align
     with Scratch(0, folder) as scratch:
         if settings.links is not None:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -55,6 +54,7 @@ from xlate.models.rerank.lists import (
 from xlate.models.rerank.ranker import NEARLY, POSITION, SOURCES, TOTAL, Ranker, computed_floats
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
 from xlate.search.oracle import best_of_each, oracle
+from xlate.settings import Json
 from xlate.text.classes import read_classes
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import EncodedText, Vocabulary
@@ -148,7 +148,7 @@ class RankedLists:
     dense_names: tuple[str, ...]
     spread_D: Floats
     heldout_I: Bools
-    known: dict[str, Any]
+    known: Json
 
     @classmethod
     def read(cls, config: TrainConfig) -> RankedLists:
@@ -261,7 +261,7 @@ def check_alone(config: NbestConfig) -> None:
 
 
 def scored_lists(
-    config: NbestConfig, nbest: NbestFile, figures: dict[str, Any]
+    config: NbestConfig, nbest: NbestFile, figures: Json
 ) -> Iterator[tuple[list[list[Hypothesis]], Floats]]:
     """Some lists at a time, with scores by a run, by the utility within lists or by weights.
 
@@ -286,7 +286,7 @@ def scored_lists(
             log.warning("without a weight: %d features, first %s", len(missing), ", ".join(missing[:5]))
 
 
-def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> dict[str, Any]:
+def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> Json:
     """The effect of the new order; a readable table goes to standard error."""
     found = reported(arrays, references, score_C)
     learned = () if config.run is None else tuple(ranking_objective(config_of_run(Path(config.run))).weights)
@@ -319,9 +319,9 @@ class Reported:
     chosen: Mapping[str, Ints]
     sentences: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Plain values: one row per choice, with difference, interval and p if it was tested."""
-        plain: dict[str, Any] = {"sentences": self.sentences}
+        plain: Json = {"sentences": self.sentences}
         for name, row in self.rows.items():
             plain[name] = {measure: round(score, 4) for measure, score in row.items()}
             for measure, test in self.tests[name].tests.items() if name in self.tests else ():

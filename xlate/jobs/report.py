@@ -29,7 +29,7 @@ from xlate.report.pictures import drawn, encoded, plot_runs, quiet_style, reorde
 from xlate.report.run_directory import CONFIG_FILE, flat
 from xlate.report.runs import Run, Setting, by_seed, collect_runs, of_common_seeds, settings_besides_seed
 from xlate.report.tables import Column, SweepTable, Table, sweep_table
-from xlate.settings import plain
+from xlate.settings import Json, plain
 from xlate.text.lines import write_file
 from xlate.text.opening import plain_file
 
@@ -85,7 +85,7 @@ def report(config: ReportConfig, printed: bool = True) -> list[Path]:
     return written
 
 
-def chosen_settings(run: Path) -> dict[str, Any]:
+def chosen_settings(run: Path) -> Json:
     """The settings of a run that are not defaults, by dotted key; none if its configuration cannot be read."""
     try:
         config = config_of_run(run)

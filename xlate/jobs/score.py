@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -24,6 +23,7 @@ from xlate.models.run_files import located_config
 from xlate.report.pages import blocks, bracketed, marked
 from xlate.report.run_directory import MARK, RunDirectory
 from xlate.report.tables import NOTHING, Column, Table
+from xlate.settings import Json
 from xlate.text.lines import iterate_lines, read_lines, read_references
 from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory
@@ -130,7 +130,7 @@ def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) 
     return [stream[:count] for stream in work.references(split)]
 
 
-def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
+def score(config: ScoreConfig) -> tuple[Json, str]:
     """The figures as plain values, and a readable table.
 
     Raises:

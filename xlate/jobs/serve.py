@@ -35,10 +35,10 @@ from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.models.derivation import COPIED
 from xlate.models.pack_format import unpacked
 from xlate.models.system import AnyDerivation
+from xlate.settings import Json
 from xlate.text.terms import HARD, TERM
 
 log = logging.getLogger(__name__)
-Json = dict[str, Any]
 T = TypeVar("T")
 
 

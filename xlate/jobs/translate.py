@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from xlate.config.schema import USES, TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
@@ -25,22 +24,23 @@ from xlate.models.run_files import located_runs
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track
 from xlate.search.processes import each_arriving, each_sentence
+from xlate.settings import Json
 from xlate.text.batches import Batches
 from xlate.text.factors import located
 from xlate.text.folders import Fields, claim_folder, read_json, write_json
 from xlate.text.terms import TERM, Glossary, read_terms, terms_in
 from xlate.text.tokens import DASH, PreparedSide, Preprocessor, Truecaser, cut, split_tokens
 from xlate.work.corpus_files import SIDES
-from xlate.work.directory import WorkDirectory
+from xlate.work.directory import TextSides
 
 log = logging.getLogger(__name__)
 SETTINGS = "text.json"
 
 
-class TokenizedText:
+class TokenizedText(TextSides):
     """Lines that are already tokens separated by blanks on both sides."""
 
-    casers: Mapping[str, Truecaser] = {}
+    _sides: Mapping[str, PreparedSide] = {}
     source_tokens = target_tokens = staticmethod(split_tokens)
 
     def target_text(self, tokens: list[str], detokenize: bool = True) -> str:  # noqa: ARG002
@@ -55,7 +55,7 @@ KEPT: Fields = {
 
 
 @dataclass(frozen=True)
-class PreparedText:
+class PreparedText(TextSides):
     """Raw text on both sides of an imported system.
 
     Attributes:
@@ -63,7 +63,7 @@ class PreparedText:
             blanks.
         case: `lower`, `keep`, or `true` (with the files `truecase.source` and `truecase.target`).
         escape: whether `'` and the like are written `&apos;`. dashes: whether `-` within a word is a token, `@-@`.
-        casers: those of the truecased sides.
+        truecasers: those of the truecased sides.
     """
 
     source_language: str
@@ -72,7 +72,7 @@ class PreparedText:
     case: str
     escape: bool
     dashes: bool
-    casers: Mapping[str, Truecaser] = field(default_factory=dict)
+    truecasers: Mapping[str, Truecaser] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """A readable description of the text that is expected."""
@@ -81,28 +81,16 @@ class PreparedText:
         marks = ["with &apos; and the like"] * self.escape + [f"with {DASH} in words"] * self.dashes
         return ", ".join([tokens, *marks, ways[self.case]])
 
-    def source_tokens(self, line: str) -> list[str]:
-        """The tokens of a source line, as the system knows them."""
-        return self._sides["source"].tokens(line)
-
-    def target_tokens(self, line: str) -> list[str]:
-        """The tokens of a target line, such as a reference."""
-        return self._sides["target"].tokens(line)
-
-    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
-        """The output line of target tokens."""
-        return self._sides["target"].text(tokens, detokenize)
-
     def save(self, run: Path) -> None:
         """Keeps it in the folder of a run."""
-        for side, caser in self.casers.items():
+        for side, caser in self.truecasers.items():
             caser.save(run / f"truecase.{side}")
         write_json(run / SETTINGS, self._kept)
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Json:
         """The identity of these settings."""
-        return self._kept | {"casers": {side: caser.words for side, caser in self.casers.items()}}
+        return self._kept | {"casers": {side: caser.words for side, caser in self.truecasers.items()}}
 
     @classmethod
     def load(cls, run: Path) -> PreparedText:
@@ -114,23 +102,19 @@ class PreparedText:
         held = read_json(run / SETTINGS, "how text is prepared", "import the system again", KEPT)
         sides = SIDES if held["case"] == "true" else ()
         casers = {side: Truecaser.load(run / f"truecase.{side}") for side in sides}
-        return cls(**{name: held[name] for name in KEPT}, casers=casers)
+        return cls(**{name: held[name] for name in KEPT}, truecasers=casers)
 
     @property
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> Json:
         return {name: getattr(self, name) for name in KEPT}
 
     @cached_property
     def _sides(self) -> dict[str, PreparedSide]:
         how = {"tokenize": self.tokenize, "escape": self.escape, "dashes": self.dashes}
         return {
-            side: PreparedSide(Preprocessor(language, **how), self.case, self.casers.get(side))
+            side: PreparedSide(Preprocessor(language, **how), self.case, self.truecasers.get(side))
             for side, language in zip(SIDES, (self.source_language, self.target_language), strict=True)
         }
-
-
-# How lines become tokens and tokens lines: by a work directory, by an import, or unchanged.
-TextSides = WorkDirectory | PreparedText | TokenizedText
 
 
 def text_of(run: Path) -> TextSides:

@@ -182,13 +182,21 @@ def _pack_of(run: Path) -> Path | None:
     return real if marked is None and (real / PLACES).exists() else marked
 
 
+def change_runs(config: TrainConfig, path: Callable[[str, str], str]) -> None:
+    """Gives the runs that a configuration names other paths, by their names in `RUNS` and the paths before."""
+    for name, stored in named_runs(config).items():
+        *above, key = RUNS[name]
+        setattr(reduce(getattr, above, cast(Any, config)), key, path(name, stored))
+
+
 def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
     """The configuration with the paths of the runs that it names; those not found keep their stored paths."""
     places = places_of(run)
-    for name, stored in named_runs(config).items():
-        *above, key = RUNS[name]
-        path = _placed(run, places, name) or _found(run, stored, lambda path: (Path(path) / CONFIG_FILE).is_file())
-        setattr(reduce(getattr, above, cast(Any, config)), key, path)
+
+    def path(name: str, stored: str) -> str:
+        return _placed(run, places, name) or _found(run, stored, lambda path: (Path(path) / CONFIG_FILE).is_file())
+
+    change_runs(config, path)
     return config
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from xlate.align.aligner import align_with, learn
 from xlate.align.direction import usable_pairs
@@ -12,6 +10,7 @@ from xlate.align.links import Links, joined_links
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import load_part, save_part
 from xlate.cluster import ClusterConfig, uses_cluster
+from xlate.settings import Json
 from xlate.work.corpus_files import SIDES
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import cores, make_parts, run_stage
@@ -23,7 +22,7 @@ PART = 1 << 17
 
 
 def aligned(
-    work: WorkDirectory, made_from: Mapping[str, Any], sample: int | None, cluster: ClusterConfig, scratch: Scratch
+    work: WorkDirectory, made_from: Json, sample: int | None, cluster: ClusterConfig, scratch: Scratch
 ) -> Links:
     """The links of the training text, in scratch files.
 
@@ -39,7 +38,7 @@ def aligned(
         return Links.from_pairs([[]] * size)
     how = {name: made_from[name] for name in ("method", "symmetrization", "seed")}
 
-    def build(folder: Path) -> dict[str, Any]:
+    def build(folder: Path) -> Json:
         source, target = map(work.training_tokens, SIDES)
         learn(folder / "model", (source, target), **how, sample=sample, side_by_side=cores() > 1)
         return {}
@@ -56,11 +55,11 @@ def aligned(
     return joined_links((Links(*load_part(work.path / name / LINKS, 3)) for name in parts), scratch)
 
 
-def align_part(path: str, name: str, made_from: Mapping[str, Any], side_by_side: bool = False) -> None:
+def align_part(path: str, name: str, made_from: Json, side_by_side: bool = False) -> None:
     """Aligns a part of a training text: a task of `aligned`."""
     work, rows = WorkDirectory(Path(path)), (made_from["first"], made_from["last"])
 
-    def build(folder: Path) -> dict[str, Any]:
+    def build(folder: Path) -> Json:
         source, target = (work.training_tokens(side).part(*rows) for side in SIDES)
         links = align_with(work.path / MODEL / "model", source, target, side_by_side=side_by_side)
         save_part(folder / LINKS, (links.source_L, links.target_L, links.offsets_S1))

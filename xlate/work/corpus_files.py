@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from xlate.errors import InputError, check_choice, refuse_if
-from xlate.settings import plain
+from xlate.settings import Json, plain
 from xlate.text.classes import Tagger, hanta_version, open_tagger, read_classes, write_classes
 from xlate.text.factors import FactorNames
 from xlate.text.folders import Fields, WholeFolder, holds, without_mark
@@ -256,11 +255,11 @@ def _check_factors(files: CorpusFiles, side: str) -> None:
     )
 
 
-def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
+def corpus_identity(files: CorpusFiles) -> Json:
     """Everything the corpus stage depends on."""
     data = files.data
     # Included only if given.
-    later: dict[str, Any] = {
+    later: Json = {
         "dev_pairs": data.dev_pairs or None,
         "compounds": data.compounds,
         "tokenized": sorted(data.tokenized),

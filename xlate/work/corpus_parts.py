@@ -7,11 +7,10 @@ are learned; then it is cased and split. All numbers in it are its own: of its w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from xlate.align.copies import digests
 from xlate.array_types import Ints
 from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
+from xlate.settings import Json
 from xlate.text.compounds import CompoundSplitter
 from xlate.text.factors import read_factored
 from xlate.text.lines import check_sides, drop_unusable, iterate_lines, write_lines
@@ -74,7 +74,7 @@ class Part:
     """
 
     work: Path
-    made_from: Mapping[str, Any]
+    made_from: Json
 
     @property
     def lines(self) -> range:
@@ -133,7 +133,7 @@ def parts_of(
     ]
 
 
-def store_texts(files: CorpusFiles, folder: Path) -> dict[str, Any]:
+def store_texts(files: CorpusFiles, folder: Path) -> Json:
     """Writes the lines of the training text and of further text for the language model into files of one part each.
 
     Returns:
@@ -179,11 +179,11 @@ def lines_of(work: Path, name: str, rows: range, size: int) -> list[str]:
     return list(islice(lines, rows.start - firsts.start, rows.stop - firsts.start))
 
 
-def tokenise_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
+def tokenise_part(work: str, name: str, made_from: Json) -> None:
     """Tokenises a part, leaves out unusable pairs, and counts how words are cased: a task."""
     part = Part(Path(work), made_from)
 
-    def build(folder: Path) -> dict[str, Any]:
+    def build(folder: Path) -> Json:
         tokens = {side: TokenText.of(part.sentences(side)) for side in made_from["sides"]}
         kept, dropped = list(range(len(part.lines))), dict[str, int]()
         if made_from["text"] == "train":
@@ -198,11 +198,11 @@ def tokenise_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
     run_stage(Path(work), name, made_from, build)
 
 
-def case_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
+def case_part(work: str, name: str, made_from: Json) -> None:
     """Cases a tokenised part, splits its compounds, and counts its words: a task."""
     part = Part(Path(work), made_from)
 
-    def build(folder: Path) -> dict[str, Any]:
+    def build(folder: Path) -> Json:
         for side, language in made_from["sides"].items():
             learned, splits = Path(work) / CASING, made_from["compounds"] and side == "source"
             caser = Truecaser.load(learned / f"{TRUECASE}{side}") if made_from["case"] == "true" else None

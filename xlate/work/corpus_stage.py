@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from xlate.arrays.stored import save_arrays
 from xlate.cluster import ClusterConfig
 from xlate.errors import InputError, refuse_if
 from xlate.progress import track
+from xlate.settings import Json
 from xlate.text.classes import POS, Tagger
 from xlate.text.compounds import CompoundSplitter
 from xlate.text.documents import Documents, joined_documents, read_documents
@@ -151,11 +151,11 @@ class _Corpus:
 
     work: Path
     files: CorpusFiles
-    read: dict[str, Any]
+    read: Json
     cluster: ClusterConfig
     base: WorkDirectory | None
 
-    def build(self, folder: Path) -> dict[str, Any]:
+    def build(self, folder: Path) -> Json:
         """Writes it into the folder of the stage; returns its figures."""
         files = self.files
         tagger = keep_tagger(files, folder)
@@ -193,7 +193,7 @@ class _Corpus:
 
     def _write_train(
         self, folder: Path, text: AnnotatedText, tagger: Tagger | None, lengths: Mapping[str, int], size: int
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Writes the training text and further text, given the lines of `train` and `lm` and those of a part."""
         files, base, lines = self.files, self.base, lengths["train"]
         parts_of_text = partial(parts_of, self.work, files, identity_of(self.read), size=size)
@@ -209,7 +209,7 @@ class _Corpus:
             for name in learned:
                 join_files(folder / name, [self.work / CASING / name])
         self._make(case_part, "cased", [*parts, *more])
-        figures: dict[str, Any] = {"pairs": kept + (0 if base is None else len(base.copies)), "dropped": lines - kept}
+        figures: Json = {"pairs": kept + (0 if base is None else len(base.copies)), "dropped": lines - kept}
         for side in SIDES:
             figures |= self._write_side(folder, side, parts)
         if files.lm_text:
@@ -253,7 +253,7 @@ class _Corpus:
             )
         return kept
 
-    def _learn_casing(self, parts: Sequence[Part], folder: Path) -> dict[str, Any]:
+    def _learn_casing(self, parts: Sequence[Part], folder: Path) -> Json:
         """Learns the casing of words, and the words that are parts of compounds, as far as the settings ask for it."""
         case = self.files.data.case
         for side in SIDES if case == "true" else ():
@@ -328,10 +328,10 @@ def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, Annotate
     return splits
 
 
-def _preprocessing(files: CorpusFiles) -> dict[str, Any]:
+def _preprocessing(files: CorpusFiles) -> Json:
     """The settings for reading lines of either side."""
     data = files.data
-    settings: dict[str, Any] = {
+    settings: Json = {
         **{f"{side}_language": language for side, language in files.languages.items()},
         "tokenize": data.tokenize,
         "case": data.case,

@@ -7,12 +7,12 @@ become tokens, and words become lines again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER, StoredArrays, layout_of, open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
+from xlate.settings import Json
 from xlate.text.classes import POS, Tagger
 from xlate.text.compounds import CompoundSplitter
 from xlate.text.documents import Documents
@@ -164,8 +165,33 @@ PLANNED: dict[str, Fields] = {
 STAGES = ("corpus", "align", *PLANNED)
 
 
+class TextSides:
+    """How lines become tokens and tokens lines: by a work directory, by an import, or unchanged."""
+
+    @property
+    def _sides(self) -> Mapping[str, PreparedSide]:
+        raise NotImplementedError
+
+    @property
+    def casers(self) -> dict[str, Truecaser]:
+        """The truecaser of each side; none if the text is not truecased."""
+        return {name: side.caser for name, side in self._sides.items() if side.caser is not None}
+
+    def source_tokens(self, line: str) -> list[str]:
+        """Tokenises and cases one source line, as the system knows its words."""
+        return self._sides["source"].tokens(line)
+
+    def target_tokens(self, line: str) -> list[str]:
+        """Tokenises and cases one target line, such as a reference, as the training text was."""
+        return self._sides["target"].tokens(line)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        """One output line: sentence case restored and, if requested, detokenised."""
+        return self._sides["target"].text(tokens, detokenize)
+
+
 @dataclass(frozen=True)
-class WorkDirectory:
+class WorkDirectory(TextSides):
     """The folder that `xlate prepare` made; everything is loaded on first use, and planned stages are made then.
 
     Attributes:
@@ -186,7 +212,7 @@ class WorkDirectory:
         return self
 
     @cached_property
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> Json:
         """What the planned stages are made from, and `memory_mb`, the megabytes for the counts of each.
 
         Raises:
@@ -233,14 +259,21 @@ class WorkDirectory:
         ]
 
     @cached_property
+    def vocabularies(self) -> dict[str, Vocabulary]:
+        """The words of both sides of the training text."""
+        corpus = self.path / "corpus"
+        open_arrays(corpus, VOCABULARIES, {})
+        return {side: Vocabulary.load(corpus / f"vocabulary.{side}") for side in SIDES}
+
+    @property
     def source_vocabulary(self) -> Vocabulary:
         """The source words of the training text."""
-        return self._vocabulary("source")
+        return self.vocabularies["source"]
 
-    @cached_property
+    @property
     def target_vocabulary(self) -> Vocabulary:
         """The target words of the training text."""
-        return self._vocabulary("target")
+        return self.vocabularies["target"]
 
     @cached_property
     def lm(self) -> NgramModel:
@@ -268,13 +301,11 @@ class WorkDirectory:
 
     def training_tokens(self, side: str) -> TokenText:
         """The tokenised training sentences of `source` or `target`."""
-        vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
-        return TokenText(vocabulary.words, self.training_text(side))
+        return TokenText(self.vocabularies[side].words, self.training_text(side))
 
     def training_text(self, side: str) -> EncodedText:
         """The numbered training sentences of `source` or `target`, memory-mapped."""
-        words = self.words[0] if side == "source" else self.words[1]
-        return load_text(self.path / "corpus" / f"train.{side}", words)
+        return load_text(self.path / "corpus" / f"train.{side}", len(self.vocabularies[side]))
 
     @cached_property
     def encoded(self) -> tuple[EncodedText, EncodedText]:
@@ -307,12 +338,12 @@ class WorkDirectory:
 
         return Matches.load(self.stage("blocks").folder / "matches", len(self.blocks))
 
-    def whole_lm(self, order: int, scratch: Scratch, counted: Sequence[Windows] = ()) -> ArpaModel:
+    def whole_lm(self, order: int, scratch: Scratch, counted: Sequence[Windows]) -> ArpaModel:
         """The language model of the target, as it is to be stored; its windows may have been `counted`."""
         target = self.training_text("target")
         return self.estimated_lm(target.part(0, 0) if counted else target, order, scratch=scratch, counted=counted)
 
-    def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None = None) -> PhraseTable:
+    def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None) -> PhraseTable:
         """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored.
 
         Args:
@@ -437,13 +468,8 @@ class WorkDirectory:
             )
         return self.path / "corpus" / "factors" / f"{side}.{name}"
 
-    def _vocabulary(self, side: str) -> Vocabulary:
-        corpus = self.path / "corpus"
-        open_arrays(corpus, VOCABULARIES, {})
-        return Vocabulary.load(corpus / f"vocabulary.{side}")
-
     @cached_property
-    def preprocessing(self) -> dict[str, Any]:
+    def preprocessing(self) -> Json:
         """Languages, tokenisation and casing."""
         corpus = self.path / "corpus"
         path, remedy = corpus / "preprocessing.json", f"remove {corpus} and prepare again"
@@ -457,11 +483,6 @@ class WorkDirectory:
     def lowercased(self) -> bool:
         """Whether its text, and thus every translation, is lowercased."""
         return bool(self.preprocessing["case"] == "lower")
-
-    @property
-    def casers(self) -> dict[str, Truecaser]:
-        """The truecaser of each side; none if the text was not truecased."""
-        return {name: side.caser for name, side in self._sides.items() if side.caser is not None}
 
     def factor_names(self, side: str) -> FactorNames:
         """The factors of `source` or `target`, in order; none for most corpora.
@@ -507,14 +528,6 @@ class WorkDirectory:
             )
         return self._tagger.tags(words)
 
-    def target_tokens(self, line: str) -> list[str]:
-        """Tokenises and cases one target line, such as a reference, as the training text was."""
-        return self._sides["target"].tokens(line)
-
-    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
-        """One output line: sentence case restored and, if requested, detokenised."""
-        return self._sides["target"].text(tokens, detokenize)
-
     def _source_words(self, line: str) -> list[str]:
         """The tokens of a source line in their original casing."""
         names = self._factor_names["source"]
@@ -557,7 +570,7 @@ def word_counts(work: WorkDirectory, side: str) -> Ints:
     Raises:
         InputError: the stored counts are damaged, or there is neither.
     """
-    words = len(work.source_vocabulary if side == "source" else work.target_vocabulary)
+    words = len(work.vocabularies[side])
     kept = work.path / WORD_COUNTS / side
     if not (kept / HEADER).exists():
         return np.bincount(work.training_text(side).ids_T, minlength=words)

@@ -28,6 +28,7 @@ from xlate.phrases.blocks import BlockSet, counts_of
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import Matches, TableRows, collect_events
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights, phrase_shares
+from xlate.settings import Json
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, identity_of, run_stage
@@ -172,7 +173,7 @@ class WithoutFold(Estimates):
     def _stage(self, name: str, build: Any) -> Stage:
         return run_stage(self.work.path, str(self.folder / name), {"on": self.identity, "name": name}, build)
 
-    def _count(self, folder: Path) -> dict[str, Any]:
+    def _count(self, folder: Path) -> Json:
         table, plan = self.work.blocks.table, self.work.plan
         # The number of times each block was extracted from the other folds.
         here = extract_phrases(*self.work.pairs(self.folds.rows(self.fold)), plan["phrases"]["max_length"])
@@ -196,7 +197,7 @@ class WithoutFold(Estimates):
         # A link inside a block that occurs nowhere else has no probability.
         return np.stack([share_B, np.nan_to_num(lexical_B, nan=LEAST_LEXICAL)], axis=1).astype(np.float32)
 
-    def _estimate_lm(self, folder: Path) -> dict[str, Any]:
+    def _estimate_lm(self, folder: Path) -> Json:
         with Scratch(self.work.plan["memory_mb"], folder) as scratch:
             arpa = self.work.estimated_lm(self.text[1], scratch=scratch)
             NgramModel.from_arpa(arpa, scratch).save(folder / LM)

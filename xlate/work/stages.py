@@ -21,6 +21,7 @@ from xlate.errors import InputError, refuse_if
 from xlate.machine import peak_megabytes
 from xlate.progress import speak_in_fork
 from xlate.search.processes import Workers
+from xlate.settings import Json
 from xlate.text.folders import (
     Fields,
     Strangers,
@@ -52,7 +53,7 @@ class Stage:
 
     folder: Path
     identity: str
-    figures: dict[str, Any]
+    figures: Json
     seconds: float
 
 
@@ -81,7 +82,7 @@ def finished_stage(work: Path, name: str, identity: str) -> Stage | None:
     return Stage(work / name, identity, held["figures"], held["seconds"]) if held and unchanged else None
 
 
-def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callable[[Path], dict[str, Any]]) -> Stage:
+def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callable[[Path], Json]) -> Stage:
     """Runs one stage unless its folder was already made from the same things.
 
     `build` gets an empty folder and returns figures to record; only then does the folder take its final name. A stage
@@ -95,7 +96,7 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     with awaited(final):
         if (there := _unchanged(work, name, wanted)) is not None:
             return there
-        start, figures = time.perf_counter(), dict[str, Any]()
+        start, figures = time.perf_counter(), Json()
         try:
             with WholeFolder(final, *_asked(work, name)) as aside:
                 figures = build(aside)
@@ -157,7 +158,7 @@ def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
 
 def make_parts(
-    work: Path, cluster: ClusterConfig, make: Callable[..., None], parts: Mapping[str, Mapping[str, Any]], words: str
+    work: Path, cluster: ClusterConfig, make: Callable[..., None], parts: Mapping[str, Json], words: str
 ) -> None:
     """Makes stages that do not depend on each other: in a cluster, or else in forked processes on this machine.
 
@@ -249,7 +250,7 @@ def _is_json(path: Path) -> bool:
     return True
 
 
-def _finished(marker: Path) -> dict[str, Any] | None:
+def _finished(marker: Path) -> Json | None:
     """The record of a stage; None if it is missing or damaged: then the stage is made again."""
     if not marker.exists():
         return None

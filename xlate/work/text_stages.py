@@ -19,6 +19,7 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import count_phrases
 from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
 from xlate.phrases.runs import Run, Runs
+from xlate.settings import Json
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import finished_stage, identity_of, make_parts, run_stage
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 PART, PARTS = 1 << 17, {"lm": "lm-parts", "phrases": "phrase-parts"}
 
 
-def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _lm(work: WorkDirectory, made_from: Json, folder: Path) -> Json:
     order = made_from["settings"]["order"]
     with Scratch(work.plan["memory_mb"], folder) as scratch:
         counted = [
@@ -40,7 +41,7 @@ def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict
         return {"order": order, "ngrams": sum(arpa.counts)}
 
 
-def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _phrases(work: WorkDirectory, made_from: Json, folder: Path) -> Json:
     with Runs(work.plan["memory_mb"], folder) as runs:
         longest, last = made_from["max_length"], None
         for part in (counted := _counted(work, "phrases")):
@@ -69,13 +70,13 @@ def _counted(work: WorkDirectory, name: str) -> list[Path]:
     return [work.path / part for part in parts] if all(_is_made(work, *part) for part in parts.items()) else []
 
 
-def count_ngrams(path: str, name: str, made_from: Mapping[str, Any]) -> None:
+def count_ngrams(path: str, name: str, made_from: Json) -> None:
     """Counts the n-grams of a part of a training text: a task of `count_by_tasks`."""
     work, first, order = WorkDirectory(Path(path)), made_from["first"], made_from["of"]["settings"]["order"]
     target = work.training_text("target")
     some = target.part(first, min(first + made_from["size"], len(target)))
 
-    def build(folder: Path) -> dict[str, Any]:
+    def build(folder: Path) -> Json:
         with Scratch(work.plan["memory_mb"], folder) as scratch:
             for number, windows in enumerate(count_windows(some, order, scratch)):
                 windows.save(folder / f"{number:06}")
@@ -84,7 +85,7 @@ def count_ngrams(path: str, name: str, made_from: Mapping[str, Any]) -> None:
     run_stage(work.path, name, made_from, build)
 
 
-def count_part(path: str, name: str, made_from: Mapping[str, Any]) -> None:
+def count_part(path: str, name: str, made_from: Json) -> None:
     """Counts the phrase pairs of a part of a training text: a task of `count_by_tasks`."""
     memory, longest = WorkDirectory(Path(path)).plan["memory_mb"], made_from["of"]["max_length"]
 
@@ -108,7 +109,7 @@ def save_part(
     work, first = WorkDirectory(Path(path)), made_from["first"]
     rows = first, min(first + made_from["size"], len(work.encoded[0]))
 
-    def build(folder: Path) -> dict[str, Any]:
+    def build(folder: Path) -> Json:
         with Runs(memory_mb, folder) as runs:
             source, target = (text.part(*rows) for text in work.encoded)
             runs.write(count(source, target, work.links.part(*rows), runs))
@@ -118,17 +119,17 @@ def save_part(
     run_stage(work.path, name, made_from, build)
 
 
-def text_parts(work: WorkDirectory, folder: str, of: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def text_parts(work: WorkDirectory, folder: str, of: Json) -> dict[str, Json]:
     """The stages of parts of the training text: what each is made from, by name; `of` is the same for all."""
     firsts = range(0, max(1, len(work.encoded[0])), PART)
     return {f"{folder}/{first}": {"of": dict(of), "first": first, "size": PART} for first in firsts}
 
 
-def _is_made(work: WorkDirectory, name: str, made_from: Mapping[str, Any]) -> bool:
+def _is_made(work: WorkDirectory, name: str, made_from: Json) -> bool:
     return finished_stage(work.path, name, identity_of(made_from)) is not None
 
 
-def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _blocks(work: WorkDirectory, made_from: Json, folder: Path) -> Json:
     settings, table = made_from["settings"], work.table
     source, target = work.encoded
     if settings["test_filter"]:
@@ -157,7 +158,7 @@ def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> 
     }
 
 
-BUILDERS: dict[str, Callable[[WorkDirectory, Mapping[str, Any], Path], dict[str, Any]]] = {
+BUILDERS: dict[str, Callable[[WorkDirectory, Json, Path], Json]] = {
     "lm": _lm,
     "phrases": _phrases,
     "blocks": _blocks,

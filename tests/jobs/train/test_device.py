@@ -37,7 +37,7 @@ def begin(kind: type[Recipe], monkeypatch: pytest.MonkeyPatch, *given: str, stop
     method = object.__new__(kind)
     method.config = load(TrainConfig, "train", ["work=none", *given])
     monkeypatch.setattr(kind, "made_from", lambda _: {})
-    monkeypatch.setattr(train, "recipe_of", lambda _: method)
+    monkeypatch.setattr(train, "_recipe", lambda _: lambda _: method)
     trained(method.config, Path("none"), stop)
 
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -28,6 +27,7 @@ from xlate.models.rerank.combination import SYSTEMS, is_training, listing, syste
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tables import Column, Table
+from xlate.settings import Json
 from xlate.text.lines import read_lines, write_lines
 from xlate.tuners.settings import TuneConfig
 from xlate.work.directory import WorkDirectory
@@ -53,17 +53,17 @@ class CombinationTraining(RankTraining):
             refuse_if(part.work != config.work, "systems of different texts", part.work, f"work={config.work}")
         super().check(replace(config, nbest="given", references=["given"]))
 
-    def made_from(self) -> Mapping[str, Any]:
+    def made_from(self) -> Json:
         named = named_files(self.config.model.systems, "model.systems")
         runs = {name: sums_of_run(Path(given)) for name, given in named.items() if not is_training(given)}
         return {"work_identity": self.work.identity, "runs": runs}
 
-    def made_with(self, run: Run) -> dict[str, Any]:
+    def made_with(self, run: Run) -> Json:
         folders = translating_runs(self.config.model.systems, run.path)
         sums = {name: sums_of_run(folder) for name, folder in folders.items()}
         return {**made_of(self.config, self.work), SYSTEMS: sums}
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Trains, lists and learns; what is complete is not made again when a stopped run resumes."""
         config = self.config
         for part, folder in parts_of(config, run.path):
@@ -112,7 +112,7 @@ class CombinationTraining(RankTraining):
             ]
         )
 
-    def _given(self, run: Run, folders: Mapping[str, Path]) -> dict[str, Any]:
+    def _given(self, run: Run, folders: Mapping[str, Path]) -> Json:
         """The keys of the lists to learn from, once their files are written into the run."""
         files = {name: run.path / f"{name}.nbest" for name in folders}
         for name, folder in folders.items():

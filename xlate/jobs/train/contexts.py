@@ -12,7 +12,6 @@ import logging
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from xlate.candidates.store import held_out
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError, refuse_if
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.features.context import check_target
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, decode_folds, gone_through, list_figures, sampled
@@ -34,7 +33,6 @@ from xlate.jobs.train.recipe import (
     WorkRecipe,
     losses_of_events,
     measured_splits,
-    one_of,
     phase_of,
     refuse_base,
     rounded,
@@ -61,6 +59,7 @@ from xlate.progress import track
 from xlate.report.pictures import reliability_picture
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights, save_weights
+from xlate.settings import Json
 from xlate.text.folders import remove_folder
 from xlate.updates.rule import UpdateRule
 from xlate.work.stages import identity_of
@@ -77,8 +76,8 @@ class ContextTraining(EventRecipe):
     def check(cls, config: TrainConfig) -> None:
         loss, model = config.loss, config.model
         refuse_base(config, "no base, or loss=xbleu, which continues training a run's classifier")
-        one_of("loss.name", [loss.name], losses_of_events())
-        refuse_if(bool(loss.l1 and loss.l2), "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
+        check_choice("unknown value of loss.name", loss.name, losses_of_events())
+        refuse_if(loss.l1 and loss.l2, "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
         refuse_if(
             model.left_out is not None and model.left_out >= model.left_out_of,
             "no such fold",
@@ -86,7 +85,7 @@ class ContextTraining(EventRecipe):
             f"0 to {model.left_out_of - 1}",
         )
         refuse_if(
-            bool(loss.negatives) and (not losses()[loss.name].judges_each or bool(loss.batch)),
+            loss.negatives and (not losses()[loss.name].judges_each or loss.batch),
             "this loss compares all candidates",
             f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}",
             "loss.negatives=0, or loss=one_vs_rest with loss.batch=0",
@@ -97,7 +96,7 @@ class ContextTraining(EventRecipe):
         size = WEIGHT + SQUARES * rule.adaptive + SUMS * rule.settles
         check_memory("the weights of the classifier", size << bits, f"model.bits={bits}")
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Trains the phase and writes the weights."""
         config = self.config
         with run.ranks.in_turn():
@@ -160,7 +159,7 @@ def phase_settings(config: TrainConfig) -> PhaseSettings:
     )
 
 
-def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step: int, what: str) -> dict[str, Any]:
+def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step: int, what: str) -> Json:
     """Reports held-out figures, a reliability picture and the spread of weights; returns the figures.
 
     `what` names what is predicted: a translation, a distance.
@@ -218,7 +217,7 @@ class ContextListTraining(WorkRecipe):
         check_context_lists(config)
         check_lists(config)
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
         config, settings, size = self.config, self.config.loss.lists, 1 << self.config.model.bits
         with run.ranks.in_turn():
@@ -356,9 +355,8 @@ def _base_config(config: TrainConfig) -> TrainConfig:
 def _check_classifier(config: TrainConfig, run: Path) -> None:
     """Checks that the classifier predicts translations and that the model settings are its own."""
     given, held = config.model, classifier_config(run).model
-    wrong = held.predicts != TRANSLATION
     refuse_if(
-        wrong,
+        held.predicts != TRANSLATION,
         "not a classifier of translation",
         f"model.predicts={held.predicts}",
         f"model.predicts={TRANSLATION}",
@@ -367,10 +365,9 @@ def _check_classifier(config: TrainConfig, run: Path) -> None:
     default = type(given)()
     for name, value in vars(given).items():
         same = getattr(held, name)
-        wrong = value not in (same, getattr(default, name))
         refuse_if(
-            wrong,
+            value not in (same, getattr(default, name)),
             "continued training cannot change the classifier's settings",
             f"model.{name}={value}",
-            f"{getattr(held, name)}, as in the classifier of the base",
+            f"{same}, as in the classifier of the base",
         )

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
-from xlate.errors import refuse_if
+from xlate.errors import check_choice, refuse_if
 from xlate.features.block import MORE_FLOATS
 from xlate.jobs.train.recipe import (
     DevBleu,
@@ -27,7 +26,6 @@ from xlate.jobs.train.recipe import (
     WorkRecipe,
     losses_of_events,
     measured_splits,
-    one_of,
     phase_of,
     refuse_base,
     rounded,
@@ -49,6 +47,7 @@ from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
 from xlate.search.beam import END_LABEL
+from xlate.settings import Json
 from xlate.text.vocabulary import WordNumbers
 from xlate.tuners.settings import TuneConfig
 from xlate.updates.rule import UpdateRule
@@ -67,7 +66,7 @@ class Untrained(WorkRecipe):
     def check(cls, config: TrainConfig) -> None:
         refuse_base(config, "no base, or a tuner: loss=mira")
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         tuned = kind_of(self.config.model.kind).to_tune(self.config, self.work)
         return with_tuned(self.config, self.work, run, tuned, tuned.start, 0)
 
@@ -93,7 +92,7 @@ class LocalTraining(EventRecipe):
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         loss = config.loss
-        one_of("loss.name", [loss.name], (*losses_of_events(), UNIFORM, GLOBAL))
+        check_choice("unknown value of loss.name", loss.name, [*losses_of_events(), UNIFORM, GLOBAL])
         if loss.floats.data != "nbest":
             refuse_base(config, "no base, or a loss that starts from a run: mira, another tuner, xbleu or global")
         if loss.name == UNIFORM:
@@ -106,12 +105,12 @@ class LocalTraining(EventRecipe):
                 f"from 0 to below 1/{loss.binary.eta:g}",
             )
         penalties, bound = f"loss.l1={loss.l1} loss.l2={loss.l2}", loss.check_bound
-        refuse_if(bool(loss.l1 and loss.l2), "two penalties", penalties, "one of them")
+        refuse_if(loss.l1 and loss.l2, "two penalties", penalties, "one of them")
         told = "the bound of Theorem A.1 does not allow penalties"
-        refuse_if(bound and bool(loss.l1 or loss.l2), told, f"loss.check_bound=true {penalties}", "loss.l1=0 loss.l2=0")
+        refuse_if(bound and (loss.l1 or loss.l2), told, f"loss.check_bound=true {penalties}", "loss.l1=0 loss.l2=0")
         told = "the bound of Theorem A.1 needs one step per instance"
         refuse_if(
-            bound and bool(loss.batch),
+            bound and loss.batch,
             told,
             f"loss.check_bound=true loss.batch={loss.batch}",
             "loss.batch=0, the compiled pass",
@@ -123,7 +122,7 @@ class LocalTraining(EventRecipe):
             "base=RUN",
         )
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Trains all phases, writes the weights, and translates the dev set, and the test set if asked."""
         config = self.config
         with run.ranks.in_turn():
@@ -238,7 +237,7 @@ def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
     return sets
 
 
-def _summary(stores: BlockStores, held: Standing, sets: Mapping[str, Weights]) -> dict[str, Any]:
+def _summary(stores: BlockStores, held: Standing, sets: Mapping[str, Weights]) -> Json:
     """The summary of a training on events, without the quality of its translations."""
     last = {entry["phase"]: entry for entry in held.state.history}
     linked = last.get("binary") or last.get("floats") or {}

@@ -11,16 +11,15 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError, refuse_if
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.jobs.train.events import check_split
 from xlate.jobs.train.lists import sample
 from xlate.jobs.train.recipe import (
     WorkRecipe,
     measured_splits,
-    one_of,
     rounded,
     warn_if_unmoved,
 )
@@ -39,7 +38,7 @@ from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.search.lattice import LatticeExample
 from xlate.search.oracle import oracle_example
-from xlate.settings import plain
+from xlate.settings import Json, plain
 from xlate.tuners.settings import TuneConfig
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
@@ -89,9 +88,9 @@ class GlobalMethod(WorkRecipe):
         refuse_if(
             config.base is None, "the global model needs a run of the local model to start from", "no base", "base=RUN"
         )
-        one_of("loss.globally.rule", [config.loss.globally.rule], tuple(RULES))
+        check_choice("unknown value of loss.globally.rule", config.loss.globally.rule, RULES)
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Trains, writes the weights, and translates the dev set, and the test set if asked."""
         config, loss, g = self.config, self.config.loss, self.config.loss.globally
         text = (folded_text if g.split == TRAIN else text_of_split)(config, self.work, self.base)

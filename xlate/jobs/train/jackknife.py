@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ from xlate.scoring.weights import Weights
 from xlate.search.oracle import oracle
 from xlate.search.processes import each_sentence
 from xlate.search.settings import DecoderSettings
-from xlate.settings import plain
+from xlate.settings import Json, plain
 from xlate.text.folders import awaited
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
@@ -74,7 +73,7 @@ class Jackknife:
     seed: int = 1
     sparse: UnitFeatures | None = None
 
-    def decode(self, stop: Callable[[], bool] = lambda: False) -> None:
+    def decode(self, stop: Callable[[], bool] = bool) -> None:
         """Decodes every missing shard.
 
         Raises:
@@ -92,9 +91,7 @@ class Jackknife:
             if not all(is_whole(path) for path, _ in self._shards(fold, first, PART))
         ]
 
-    def decode_part(
-        self, fold: int, first: int = 0, most: int | None = None, stop: Callable[[], bool] = lambda: False
-    ) -> None:
+    def decode_part(self, fold: int, first: int = 0, most: int | None = None, stop: Callable[[], bool] = bool) -> None:
         """Decodes the missing ones of `most` shards of a fold; waits if another process is decoding them.
 
         Raises:
@@ -128,7 +125,7 @@ class Jackknife:
         # Sentences of lists are never cut.
         search = {k: v for k, v in plain(self.decoder).items() if v is not None and k != "max_words"}
         nbest = self.settings.nbest
-        models: dict[str, Any] = {"search": search, "weights": self.weights.dense_D.tolist(), "nbest": nbest}
+        models: Json = {"search": search, "weights": self.weights.dense_D.tolist(), "nbest": nbest}
         if self._draw is not None:
             models["draw"] = asdict(self._draw)
         if self.sparse is not None:
@@ -176,7 +173,7 @@ class Jackknife:
             log.info("%s: %s", path.relative_to(self.folder), ", ".join(f"{k} {v}" for k, v in figures.items()))
 
 
-def headroom(lists: CandidateBatch) -> dict[str, Any]:
+def headroom(lists: CandidateBatch) -> Json:
     """The number of lists and hypotheses, and BLEU of the first and of the best hypotheses."""
     sizes = np.diff(lists.candidate_offsets_I1)
     offsets_I1 = offsets_of(sizes[sizes > 0])

@@ -23,6 +23,7 @@ from xlate.models.joint.network import JointNetwork
 from xlate.models.kind import made_of
 from xlate.progress import tell, track
 from xlate.scoring.weights import WEIGHTS_FILE, save_weights
+from xlate.settings import Json
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
 from xlate.work.directory import WorkDirectory, word_counts
 
@@ -41,7 +42,7 @@ class JointTraining(WorkRecipe):
         wrong = not isinstance(config.loss, NoiseLossConfig)
         refuse_if(wrong, "this loss does not train a joint model", f"loss={config.loss.name}", "loss=nce")
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Trains all epochs, from where a checkpoint says, and writes the weights of the best one.
 
         Raises:
@@ -58,7 +59,7 @@ class JointTraining(WorkRecipe):
         )
         learning, best_so_far = NoiseLearning(config, events), run.directory.checkpoint / WEIGHTS_FILE
         checkpoint = run.checkpoint(self.work.identity)
-        state: dict[str, Any] = {"epoch": 0, "step": 0, "loss": 0.0, "history": []}
+        state: Json = {"epoch": 0, "step": 0, "loss": 0.0, "history": []}
         if (file := checkpoint.load()) is not None:
             state = file.metadata[STATE]
             learning.resume(file.extra)
@@ -113,7 +114,7 @@ class WordEvents:
     def of(cls, work: WorkDirectory, settings: JointModelConfig) -> WordEvents:
         """Those of the training text, sentence by sentence."""
         vocabularies, texts = [], []
-        for side, own in (("source", work.source_vocabulary), ("target", work.target_vocabulary)):
+        for side, own in work.vocabularies.items():
             counts = zip(own.words, word_counts(work, side), strict=True)
             vocabularies.append(Vocabulary(word for word, count in counts if count >= settings.least_count))
             text = work.training_text(side)

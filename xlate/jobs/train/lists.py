@@ -13,11 +13,10 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ from xlate.models.kind import FoldSystems, ListedModel, kind_of
 from xlate.progress import tell, track
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, load_weights, save_weights
-from xlate.settings import plain
+from xlate.settings import Json, plain
 from xlate.text.folders import awaited, remove_folder
 from xlate.text.lines import write_file
 from xlate.work.directory import WorkDirectory
@@ -63,7 +62,7 @@ EPOCHS, LISTS = ".epochs.safetensors", ".lists"
 # Candidates whose gains are computed at a time.
 AT_A_TIME = 100_000
 # Float weights θ, sparse weights φ, and figures of how they were learned.
-Learned = tuple[Weights, Floats, dict[str, Any]]
+Learned = tuple[Weights, Floats, Json]
 
 
 class ListTraining(WorkRecipe):
@@ -96,10 +95,10 @@ class ListTraining(WorkRecipe):
         )
         TunedTraining.check(config, started=True)
 
-    def made_from(self) -> Mapping[str, Any]:
+    def made_from(self) -> Json:
         return made_from_text(self.work, self.text)
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Runs all three steps."""
         config, work = self.config, self.work
         with run.ranks.in_turn():
@@ -176,9 +175,7 @@ def decode_folds(made: Jackknife, config: TrainConfig, base: Path, run: Run, lea
     made.decode(stop)
 
 
-def decode_part(
-    file: str, base: str, learned: str | None, lists: dict[str, Any], folder: str, fold: int, first: int
-) -> None:
+def decode_part(file: str, base: str, learned: str | None, lists: Json, folder: str, fold: int, first: int) -> None:
     """Decodes a part of a fold: a task of `decode_folds`.
 
     Raises:
@@ -359,7 +356,7 @@ def gone_through(
     return figures
 
 
-def list_figures(figures: list[EpochFigures], lists: CandidateBatch) -> dict[str, Any]:
+def list_figures(figures: list[EpochFigures], lists: CandidateBatch) -> Json:
     """The summary of epochs over lists: held-out figures before the first and after the best."""
     best = min(figures, key=lambda one: one.heldout_loss)
     return {

@@ -43,7 +43,7 @@ from xlate.models.phrase.training import by_fold
 from xlate.models.tuned import TunedByFold, TunedSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers
-from xlate.settings import plain
+from xlate.settings import Json, plain
 from xlate.tuners.settings import ONLINE, TuneConfig
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OnlineUpdate, TillmannZhang
 from xlate.work.directory import WorkDirectory
@@ -99,16 +99,16 @@ class OnlineTraining(DecoderRecipe):
         refuse_if(source.k > source.nbest, told, seen, "k ≤ nbest")
         seen = f"source.references={list(source.references)} and no source.text"
         refuse_if(
-            bool(source.references) and source.text is None,
+            source.references and source.text is None,
             "references without a text",
             seen,
             "source.text=FILE, the text that they translate",
         )
         seen = f"source.folds={source.folds} and no work="
-        refuse_if(bool(source.folds) and not config.work, "folds without a training text", seen, "work=…")
+        refuse_if(source.folds and not config.work, "folds without a training text", seen, "work=…")
         check_start(config, source.start)
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Learns, writes the weights, and translates the dev set, and the test set if asked."""
         config, source, tuned = self.config, self.config.source, self.tuned
         system = tuned.system
@@ -253,7 +253,7 @@ class SharedWeights:
         growing: numbers the sparse features, if they are numbered as they are met.
     """
 
-    def __init__(self, weights: Weights, growing: StructureFeatures | None = None) -> None:
+    def __init__(self, weights: Weights, growing: StructureFeatures | None) -> None:
         self.names, self.growing = weights.dense_names, growing
         self.room = max(ROOM, 2 * len(weights.sparse_F))
         memory = mmap.mmap(-1, 8 * (1 + len(self.names) + self.room))

@@ -35,6 +35,7 @@ from xlate.report.pictures import reordering_picture
 from xlate.report.run_directory import Reporter
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
+from xlate.settings import Json
 from xlate.text.lines import write_lines
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates
@@ -42,7 +43,7 @@ from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 # Trains, in its folder, a run that another one needs.
-TrainPart = Callable[[TrainConfig, Path, StopFlag], dict[str, Any]]
+TrainPart = Callable[[TrainConfig, Path, StopFlag], Json]
 # Fewer steps per epoch than this are rarely enough for weights that start at 0.
 FEW_STEPS = 20
 
@@ -77,7 +78,7 @@ class Recipe(ABC):
         """
 
     @abstractmethod
-    def made_from(self) -> Mapping[str, Any]:
+    def made_from(self) -> Json:
         """What defines the run besides its settings, such as checksums of its data; JSON values.
 
         Raises:
@@ -85,7 +86,7 @@ class Recipe(ABC):
         """
 
     @abstractmethod
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Trains, writes the weights and returns the figures of the summary; see `conduct`."""
 
 
@@ -100,7 +101,7 @@ class WorkRecipe(Recipe):
         super().__init__(config)
         self.work = WorkDirectory(Path(config.work)).check()
 
-    def made_from(self) -> Mapping[str, Any]:
+    def made_from(self) -> Json:
         return {"work_identity": self.work.identity}
 
 
@@ -151,16 +152,6 @@ def refuse_base(config: TrainConfig, expected: str) -> None:
     refuse_if(config.base is not None, "this training does not start from a run", f"base={config.base}", expected)
 
 
-def one_of(name: str, values: Sequence[str], allowed: Sequence[str]) -> None:
-    """Refuses values that a setting may not have.
-
-    Raises:
-        InputError: there is one.
-    """
-    for value in values:
-        check_choice(f"unknown value of {name}", value, allowed)
-
-
 def losses_of_events() -> list[str]:
     """The losses for training on instances with true candidates."""
     return [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
@@ -175,7 +166,7 @@ def phase_of(config: TrainConfig, **more: Any) -> PhaseSettings:
 
 def with_tuned(
     config: TrainConfig, work: WorkDirectory | None, run: Run, tuned: ToTune, weights: Weights, step: int
-) -> dict[str, Any]:
+) -> Json:
     """Writes the tuned weights of a run and translates with them; returns the figures of both."""
     saved = tuned.saved(weights)
     save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
@@ -314,7 +305,7 @@ PICTURES = 4
 
 def measured_splits(
     config: TrainConfig, work: WorkDirectory | None, run: Run, step: int, system: AnySystem | None = None
-) -> dict[str, Any]:
+) -> Json:
     """Translates `dev` and, with `measure_test`, `test`, if there are such sets, into SPLIT.out and measures them.
 
     The figures are those of a run's summary, each key beginning with the split's name: measures, the number of
@@ -323,7 +314,7 @@ def measured_splits(
     Samples and pictures are shown only for the dev set. Case counts unless the work directory was prepared lowercased.
     `system`, if given, translates in place of the run's own, for runs that cannot translate on their own.
     """
-    figures: dict[str, Any] = {}
+    figures: Json = {}
     for split in ("dev", "test") if config.measure_test else ("dev",):
         if work is None or not work.has_split(split):
             continue

@@ -8,9 +8,7 @@ rescore FILE run=RUN` ranks other lists of the same system.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +30,7 @@ from xlate.models.rerank.ranker import KNOWN, SET
 from xlate.models.run_files import made_with
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
+from xlate.settings import Json
 from xlate.text.folders import write_json
 from xlate.tuners.settings import TUNERS, PenaltyConfig
 from xlate.work.stages import file_hash
@@ -79,21 +78,21 @@ class RankTraining(Recipe):
             f"model.rerank.metric={tune.metric}",
         )
         seen = f"loss.tune.weights={tune.weights}"
-        refuse_if(bool(tune.weights), "training on lists learns all weights", seen, "no loss.tune.weights")
+        refuse_if(tune.weights, "training on lists learns all weights", seen, "no loss.tune.weights")
         optimiser(tune, np.ones(1, np.bool_), ranking_objective(config))
 
-    def made_from(self) -> Mapping[str, Any]:
+    def made_from(self) -> Json:
         """Checksums of the files."""
         config, rerank = self.config, self.config.model.rerank
         others = filter(None, (config.nbest_source, rerank.classes))
         files = [*given_list(config).files, *config.references, *others]
         return {"files": [file_hash(name) for name in files]}
 
-    def made_with(self, run: Run) -> dict[str, Any]:  # noqa: ARG002
+    def made_with(self, run: Run) -> Json:  # noqa: ARG002
         """What the weights file says about how they were made."""
         return made_with(self.config.model)
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         """Learns, and writes the weights and the words of the features."""
         given = RankedLists.read(self.config)
         start_D = begin(given.dense_names, START)

@@ -20,7 +20,7 @@ from typing import Any
 from xlate.cluster import uses_cluster
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
-from xlate.errors import InputError, refuse_if
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.features.phrase_sparse import check_sparse
 from xlate.jobs.train.combination import CombinationTraining
 from xlate.jobs.train.contexts import ContextListTraining, ContextTraining
@@ -29,7 +29,7 @@ from xlate.jobs.train.global_model import GlobalMethod
 from xlate.jobs.train.joint import JointTraining
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.online import OnlineTraining
-from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of, one_of
+from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.learning.global_model import NAME as GLOBAL
@@ -40,6 +40,7 @@ from xlate.metrics.score import MEASURES
 from xlate.models.kind import EVENT_KINDS, kind_of
 from xlate.report.run_directory import CONFIG_FILE, MARK, AnotherRun, Listener, RunDirectory
 from xlate.report.runs import collect_runs
+from xlate.settings import Json
 from xlate.text.folders import refused_while_written
 from xlate.text.opening import checked_name
 from xlate.tuners.settings import ONLINE
@@ -57,7 +58,7 @@ def train(
     given: Sequence[str] = (),
     sweep: Path | None = None,
     listener: Listener | None = None,
-) -> dict[str, Any]:
+) -> Json:
     """Trains a run in `folder`, resumes a stopped one, or returns the figures of a finished one.
 
     Args:
@@ -106,9 +107,10 @@ def trained(
     sweep: Path | None = None,
     listener: Listener | None = None,
     ranks: Ranks = ONE,
-) -> dict[str, Any]:
+) -> Json:
     """The same without checking settings and other processes; `stop` is that of the training this one is part of."""
-    recipe = recipe_of(config)
+    recipe = _recipe(config)(config)
+    recipe.train_part = trained
     if stop is None:
         _say_device(recipe)
     refuse_if(
@@ -121,7 +123,7 @@ def trained(
     # A run inherits the settings that it does not set from its base.
     used = recipe.config
 
-    def learn(run: Run) -> dict[str, Any]:
+    def learn(run: Run) -> Json:
         if listener is not None:
             run.reporter.listener = listener
         return recipe.learn(replace(run, checkpoint_seconds=used.checkpoint_seconds))
@@ -175,17 +177,6 @@ def _say_device(recipe: Recipe) -> None:
         )
     elif not there and part is not None:
         log.info("device=%s: no GPU that PyTorch can use, so %s on the CPU", config.device, part)
-
-
-def recipe_of(config: TrainConfig) -> Recipe:
-    """The recipe that trains a run.
-
-    Raises:
-        InputError: something that the training needs is missing.
-    """
-    recipe = _recipe(config)(config)
-    recipe.train_part = trained
-    return recipe
 
 
 def _recipe(config: TrainConfig) -> type[Recipe]:
@@ -246,7 +237,7 @@ def take_from_sweep(directory: RunDirectory, config: TrainConfig, sweep: Path) -
     return False
 
 
-def _training(identity: Mapping[str, Any], sums: Callable[[Path], dict[str, str]]) -> dict[str, Any]:
+def _training(identity: Mapping[str, Any], sums: Callable[[Path], dict[str, str]]) -> Json:
     """The identity without the row, and with weights in place of the names of runs that predict translations."""
     kept = {key: value for key, value in identity.items() if key != "row"}
     used = (kept.get("model") or {}).get("context")
@@ -266,9 +257,10 @@ def check_training(config: TrainConfig) -> None:
     uses_cluster(config.cluster)
     if config.reporter is not None:
         listener_of(config.reporter)
-    one_of("measures", config.measures, MEASURES)
-    measured = "bleu" in config.measures
-    refuse_if(not measured, "runs need BLEU to be compared", f"measures={config.measures}", "bleu among them")
+    for measure in config.measures:
+        check_choice("unknown value of measures", measure, MEASURES)
+    seen = f"measures={config.measures}"
+    refuse_if("bleu" not in config.measures, "runs need BLEU to be compared", seen, "bleu among them")
     kind = kind_of(config.model.kind)
     kind.check(config.model)
     if (sparse := config.model.sparse) is not None:

@@ -6,7 +6,7 @@ Any system can be tuned, including an imported one or another run.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -30,7 +30,7 @@ from xlate.jobs.train.recipe import (
     warn_if_unmoved,
     with_tuned,
 )
-from xlate.jobs.translate import TextSides, TokenizedText, text_of_base
+from xlate.jobs.translate import TokenizedText, text_of_base
 from xlate.learning.run import Run
 from xlate.learning.tuning import Optimise, Tuning, fingerprint, write_lists
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
@@ -43,6 +43,7 @@ from xlate.models.tuned import TunedSystem
 from xlate.progress import track
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, load_weights, save_weights
+from xlate.settings import Json
 from xlate.text.folders import awaited, read_json, remove_folder, write_json
 from xlate.text.lines import read_lines, write_file
 from xlate.text.tokens import MAX_WORDS
@@ -51,7 +52,7 @@ from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
 from xlate.tuners.mira import mira, scaled
 from xlate.tuners.settings import TUNERS, TuneConfig
-from xlate.work.directory import WorkDirectory
+from xlate.work.directory import TextSides, WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
@@ -127,9 +128,9 @@ def tune(
     tuned: ToTune,
     text: TuningText,
     run: Run,
-    before: Mapping[str, Any] | None = None,
+    before: Json | None = None,
     part: Sequence[Any] = (),
-) -> dict[str, Any]:
+) -> Json:
     """Tunes, writes the weights and translates; returns the summary of the run.
 
     With `before`, figures of earlier learning that the summary includes, tuning starts from tuned weights. These often
@@ -307,7 +308,7 @@ class DecoderRecipe(Recipe):
         """What is tuned."""
         return self.kind.to_tune(self.config, self.work)
 
-    def made_from(self) -> Mapping[str, Any]:
+    def made_from(self) -> Json:
         return made_from_text(self.work, self.text)
 
 
@@ -345,7 +346,7 @@ class TunedTraining(DecoderRecipe):
         )
         optimiser(tune, np.ones(1, np.bool_), Objective.of(tune.metric, tune.gain))
         refuse_if(
-            bool(tune.weights) and tune.start != "base",
+            tune.weights and tune.start != "base",
             "the weights that are not tuned must come from a run",
             f"loss.tune.weights={tune.weights} loss.tune.start={tune.start}",
             "loss.tune.start=base",
@@ -353,7 +354,7 @@ class TunedTraining(DecoderRecipe):
         if not started:
             check_start(config, tune.start)
 
-    def learn(self, run: Run) -> dict[str, Any]:
+    def learn(self, run: Run) -> Json:
         return tune(self.config, self.work, self.tuned, self.text, run)
 
 
@@ -367,12 +368,12 @@ def check_start(config: TrainConfig, start: str) -> None:
     refuse_if(config.base is None and needed, "no run to start from", "base is not set", "base=RUN")
 
 
-def made_from_text(work: WorkDirectory | None, text: TuningText) -> dict[str, Any]:
+def made_from_text(work: WorkDirectory | None, text: TuningText) -> Json:
     """What defines a tuned run: the text to tune on, and the work directory if there is one."""
     return {"work_identity": identity_of({"work": work.identity if work else None, "text": asdict(text)})}
 
 
-def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLEU) -> Optimise:
+def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Optimise:
     """The tuner that the settings name, which finds new weights from pooled lists.
 
     If all weights are tuned, their absolute values sum to 1, as in Moses: translations do not depend on the scale, but
