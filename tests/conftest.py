@@ -15,6 +15,7 @@ from hypothesis import settings
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
+from tests.commands import printed, refused, remarked  # noqa: F401
 from tests.made_once import shared_folder
 
 # Machines are noisy and kernels compile in a first example: no deadline. Every run draws the same examples.
@@ -65,13 +66,17 @@ def described(path: Path) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache folder of the session's own: what was found whole is remembered there, also by commands it starts."""
+    """A cache folder of the session's own: what was found whole is remembered there, also by commands it starts.
+
+    These commands are those of this checkout.
+    """
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         # Matplotlib keeps its list of fonts where it was.
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         patch.setenv("MPLCONFIGDIR", os.environ.get("MPLCONFIGDIR") or str(Path(home) / "matplotlib"))
         patch.setenv("XDG_CACHE_HOME", str(folder))
+        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]), prepend=os.pathsep)
         yield folder
 
 

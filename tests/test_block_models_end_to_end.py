@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.commands import Said, succeed, summary_of
 from tests.formats.test_lattice_files import arcs_of_fst, arcs_of_slf
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import trained
-from xlate.cli.arguments import read_words
 from xlate.cli.main import main
-from xlate.cli.train import expand
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train.global_model import folded_text
@@ -21,10 +19,6 @@ from xlate.models.block.lists import BlockStores, block_stores
 from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.weights import load_weights, true_occurrences
 from xlate.work.directory import WorkDirectory
-
-
-def summary(folder: Path) -> dict:
-    return json.loads((folder / "summary.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +32,7 @@ def other(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa
 def nbest_of(run: Path, tmp_path: Path) -> str:  # noqa: F811
     (tmp_path / "in.txt").write_text("Nirka no holdo va bolko ast.\n")
     arguments = ["translate", f"run={run}", f"input={tmp_path / 'in.txt'}", "nbest=5"]
-    assert main([*arguments, f"nbest_out={tmp_path / 'n.txt'}", f"output={tmp_path / 'out.txt'}"]) == 0
+    succeed(*arguments, f"nbest_out={tmp_path / 'n.txt'}", f"output={tmp_path / 'out.txt'}")
     return (tmp_path / "n.txt").read_text()
 
 
@@ -56,9 +50,9 @@ def test_the_phrase_distortion_model_trains_and_translates(work: Path, tmp_path:
 def test_floats_train_on_the_oracles_of_nbest_lists(work: Path, run: Path, other: Path, tmp_path: Path) -> None:  # noqa: F811
     options = ["loss.floats.data=nbest", "loss.floats.nbest=50", *QUICK]
     figures = trained(work, tmp_path / "run", *options, f"base={run}")
-    assert figures["weights"]["linked"] != summary(run)["weights"]["linked"]
+    assert figures["weights"]["linked"] != summary_of(run)["weights"]["linked"]
     assert (tmp_path / "run" / "events" / "linked" / "header.json").exists()
-    assert summary(other)["weights"] != summary(run)["weights"]
+    assert summary_of(other)["weights"] != summary_of(run)["weights"]
     # With another base it is another run; its result is not that of the first.
     for base, status in ((run, 0), (other, 2)):
         assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *options, f"base={base}"]) == status
@@ -104,14 +98,11 @@ def test_other_models_and_other_floats_do_not_learn_globally_in_folds(
     work: Path,  # noqa: F811
     run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     folded = [f"work={work}", f"base={run}", "loss=global", "loss.globally.split=train", f"run={tmp_path / 'run'}"]
-    assert main(["train", *folded, "model=phrase"]) == 2
-    assert "loss.globally.split=dev" in capsys.readouterr().err
-    assert main(["train", *folded, "model.floats=[unigram,lm_first,forward]"]) == 2
-    assert "a different model" in capsys.readouterr().err
-    assert main(["train", *folded, "loss.globally.folds=1"]) == 2
+    assert "loss.globally.split=dev" in refused("train", *folded, "model=phrase")
+    assert "a different model" in refused("train", *folded, "model.floats=[unigram,lm_first,forward]")
     assert not (tmp_path / "run").exists()
 
 
@@ -132,7 +123,7 @@ def test_optional_floats_are_trained_and_tuned(
     work: Path,  # noqa: F811
     tmp_path: Path,
     kind: str,
-    capsys: pytest.CaptureFixture[str],
+    printed: Said,
 ) -> None:
     """Local training learns the costs and leaves the count of blocks at 0; tuning moves it from there."""
     floats = f"model.floats=[{OWN[kind]},forward,forward_lexical,block_count]"
@@ -149,8 +140,11 @@ def test_optional_floats_are_trained_and_tuned(
     assert all(weights.dense_D[weights.dense_names.index("block_count")] != 0 for weights in sets.values())
     assert figures["dev_bleu"] > 15
     assert "block_count=" in nbest_of(tmp_path / "tuned", tmp_path)
-    assert main(["inspect", f"run={tmp_path / 'tuned'}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
-    assert {"forward", "forward_lexical", "block_count"} <= set(capsys.readouterr().out.replace("│", " ").split())
+    assert {"forward", "forward_lexical", "block_count"} <= set(
+        printed("inspect", f"run={tmp_path / 'tuned'}", "sentence='Nirka no holdo va bolko ast.'")
+        .replace("│", " ")
+        .split()
+    )
     if kind == "distortion":
         again = ["loss.floats.data=nbest", "loss.floats.nbest=20", f"base={tmp_path / 'tuned'}"]
         assert trained(work, tmp_path / "nbest", *chosen, *QUICK, *again)["dev_bleu"] > 5
@@ -163,17 +157,15 @@ def test_one_weight_is_tuned_and_the_others_stay(
     run: Path,  # noqa: F811
     work: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     base = load_weights(run / "weights.safetensors").sets["linked"]
     tune = [f"work={work}", "loss=mert", "loss.tune.rounds=1", "loss.tune.nbest=20", f"base={run}", "model.threshold=1"]
     chosen = [*tune, "loss.tune.start=base"]
-    assert main(["train", *tune, "loss.tune.weights=[binary]", f"run={tmp_path / 'run'}"]) == 2
-    assert "loss.tune.start=base" in capsys.readouterr().err
-    assert main(["train", *chosen, "loss.tune.weights=[lm]", f"run={tmp_path / 'run'}"]) == 2
-    assert "linked_lm_first" in capsys.readouterr().err
+    assert "loss.tune.start=base" in refused("train", *tune, "loss.tune.weights=[binary]", f"run={tmp_path / 'run'}")
+    assert "linked_lm_first" in refused("train", *chosen, "loss.tune.weights=[lm]", f"run={tmp_path / 'run'}")
     # What was refused has written nothing, so that the same folder can be taken.
-    assert main(["train", *chosen, "loss.tune.weights=[linked_lm_first]", f"run={tmp_path / 'run'}"]) == 0
+    succeed("train", *chosen, "loss.tune.weights=[linked_lm_first]", f"run={tmp_path / 'run'}")
     found = load_weights(tmp_path / "run" / "weights.safetensors").sets["linked"]
     others = [name != "lm_first" for name in base.dense_names]
     assert np.array_equal(found.dense_D[others], base.dense_D[others])
@@ -214,7 +206,7 @@ def test_margin_losses_train(work: Path, tmp_path: Path) -> None:  # noqa: F811
 
 def test_penalties_and_bounds_by_configuration(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
     sparse = trained(work, tmp_path / "sparse", "loss.l1=0.05", *QUICK)
-    assert 0 < sparse["active_features"] < summary(run)["active_features"]
+    assert 0 < sparse["active_features"] < summary_of(run)["active_features"]
     bound = trained(work, tmp_path / "bound", "loss.check_bound=true", "model=floats", *QUICK)
     assert all(e["bound_left"] <= e["bound_right"] for e in bound["history"] if e["phase"] == "floats")
 
@@ -222,20 +214,18 @@ def test_penalties_and_bounds_by_configuration(work: Path, run: Path, tmp_path: 
 def test_inspect_lists_explains_and_writes_weights(
     run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    printed: Said,
 ) -> None:
-    assert main(["inspect", f"run={run}", "top=3"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("inspect", f"run={run}", "top=3")
     assert "BB:" in shown
     assert "lm_first" in shown
     assert "sum " not in shown
-    assert main(["inspect", f"run={run}", "top=3", "sentence='Nirka no holdo va bolko ast.'"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("inspect", f"run={run}", "top=3", "sentence='Nirka no holdo va bolko ast.'")
     assert shown.startswith("Nirka no holdo va bolko ast.\n")
     assert "sum " in shown
     assert "float weights" not in shown
     assert main(["inspect", f"run={run}", "find=nothing-has-this"]) == 2
-    assert main(["inspect", f"run={run}", f"weights={tmp_path / 'weights'}"]) == 0
+    succeed("inspect", f"run={run}", f"weights={tmp_path / 'weights'}")
     written = load_feature_weights(tmp_path / "weights")
     assert written == load_feature_weights(run)
     linked = load_weights(run / "weights.safetensors").sets["linked"]
@@ -243,17 +233,12 @@ def test_inspect_lists_explains_and_writes_weights(
     assert written["linked_lm_first"] == linked.dense_D[2]
 
 
-def test_a_table_is_its_rows_in_order() -> None:
-    rows = expand(read_words(("-m", "experiment=tillmann2007/table4", "seed=2"))).overrides[0]
-    assert rows == "experiment=" + ",".join(f"tillmann2007/table4-row{n}" for n in range(1, 10))
-
-
 @pytest.mark.parametrize("kind", ["fst", "slf"])
 def test_translation_graphs_become_files(run: Path, tmp_path: Path, kind: str) -> None:  # noqa: F811
     (tmp_path / "in.txt").write_text("Nirka no holdo va bolko ast.\n\nNirka va.\n")
     arguments = ["translate", f"run={run}", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'out.txt'}"]
     arguments.append("detokenize=false")
-    assert main([*arguments, f"lattice_out={tmp_path / 'l'}", f"lattice_format={kind}"]) == 0
+    succeed(*arguments, f"lattice_out={tmp_path / 'l'}", f"lattice_format={kind}")
     outputs = (tmp_path / "out.txt").read_text().splitlines()
     for number in (0, 2):
         arcs, goal = (arcs_of_fst if kind == "fst" else arcs_of_slf)(tmp_path / "l" / f"{number}.{kind}")

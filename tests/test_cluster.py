@@ -47,8 +47,7 @@ def slow(seconds: float) -> None:
 
 
 @pytest.fixture
-def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
+def box(tmp_path: Path) -> Iterator[Cluster]:
     with opened_cluster(BoxConfig("box", 2), tmp_path) as cluster:
         yield cluster
 
@@ -84,7 +83,6 @@ def test_a_killed_task_begins_again(box: Cluster, tmp_path: Path, caplog: pytest
 
 
 def test_tasks_end_when_they_are_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
     start = time.monotonic()
     with pytest.raises(Stopped), opened_cluster(BoxConfig("box", 1), tmp_path) as cluster:
         list(run_tasks(cluster, slow, [(60,), (60,)], "tasks", lambda: True))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.commands import Said, succeed
 from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
@@ -46,9 +47,7 @@ def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Pa
     (tmp_path / "source").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")
     out = tmp_path / "best"
     arguments = [f"merge=[unordered={tmp_path / 'unordered'}]", f"run={combined}", f"source={tmp_path / 'source'}"]
-    assert (
-        main(["nbest", "rescore", str(tmp_path / "plain"), *arguments, f"out={tmp_path / 'o'}", f"best_out={out}"]) == 0
-    )
+    succeed("nbest", "rescore", str(tmp_path / "plain"), *arguments, f"out={tmp_path / 'o'}", f"best_out={out}")
     together = translated(combined, tmp_path, "detokenize=false", "nbest=3", f"nbest_out={tmp_path / 'lists'}")
     assert [line.lower() for line in together] == out.read_text().lower().splitlines()
     rows = [line.split(" ||| ") for line in (tmp_path / "lists").read_text().splitlines()]
@@ -64,11 +63,10 @@ def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Pa
 
 
 def test_an_explanation_says_which_system_translated_and_why_it_was_chosen(
-    combined: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    combined: Path, tmp_path: Path, remarked: Said
 ) -> None:
     (tmp_path / "in.txt").write_text("Nirka no holdo va bolko ast.\n")
-    assert main(["translate", f"run={combined}", f"input={tmp_path / 'in.txt'}", "trace=true"]) == 0
-    explained = capsys.readouterr().err
+    explained = remarked("translate", f"run={combined}", f"input={tmp_path / 'in.txt'}", "trace=true")
     assert re.search(r"by (plain|unordered):\n\[", explained)
     assert re.search(r"chosen by:\n(  .*\n)*  words ", explained)
 
@@ -78,7 +76,7 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
     combined: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     systems = [f"{name}={combined / 'systems' / name}" for name in ("plain", "unordered")]
     given = ["train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems)]
@@ -90,15 +88,16 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
         patch.setattr(RankTraining, "learn", killed)
         assert main(given) != 0
     listed = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")}
-    assert main(given) == 0
+    succeed(*given)
     assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")} == listed
     made, whole = (
         load_weights(folder / "weights.safetensors").sets["rerank"] for folder in (tmp_path / "run", combined)
     )
     assert made.dense_D.tolist() == whole.dense_D.tolist()
     assert made.sparse_F.tolist() == whole.sparse_F.tolist()
-    assert main(["pack", f"run={tmp_path / 'run'}", f"out={tmp_path / 'pack'}"]) == 2
-    assert "a run from elsewhere cannot be packed" in capsys.readouterr().err
+    assert "a run from elsewhere cannot be packed" in refused(
+        "pack", f"run={tmp_path / 'run'}", f"out={tmp_path / 'pack'}"
+    )
 
 
 def test_the_table_has_what_each_run_gains_and_costs(combined: Path, tmp_path: Path) -> None:
@@ -130,12 +129,11 @@ def test_a_run_of_a_sweep_is_a_path(tmp_path: Path) -> None:
     assert found == {"a": Path("sweep/seed=1"), "b": tmp_path / "systems" / "b"}
 
 
-def test_a_system_that_changed_is_refused(combined: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_system_that_changed_is_refused(combined: Path, tmp_path: Path, refused: Said) -> None:
     run = tmp_path / "run"
     shutil.copytree(combined, run)
     shutil.copy(run / "systems" / "plain" / "weights.safetensors", run / "systems" / "unordered")
-    assert main(["translate", f"run={run}", f"input={os.devnull}"]) == 2
-    assert "systems that changed since they were combined" in capsys.readouterr().err
+    assert "systems that changed since they were combined" in refused("translate", f"run={run}", f"input={os.devnull}")
 
 
 @pytest.mark.parametrize(
@@ -149,10 +147,9 @@ def test_a_system_that_changed_is_refused(combined: Path, tmp_path: Path, capsys
 def test_what_cannot_be_combined_is_refused(
     work: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
     systems: list[str],
     told: str,
 ) -> None:
-    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems)]) == 2
-    assert told in capsys.readouterr().err
+    assert told in refused("train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems))
     assert not (tmp_path / "run").exists()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.commands import Capture, Said, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
@@ -39,7 +39,7 @@ def predicting(work: Path, context_run: Path, tmp_path_factory: pytest.TempPathF
 
 
 def test_a_classifier_learns_to_tell_translations_in_context(work: Path, context_run: Path) -> None:  # noqa: F811
-    figures = json.loads((context_run / "summary.json").read_text())
+    figures = summary_of(context_run)
     losses = [epoch["valid_loss"] for epoch in figures["history"]]
     assert losses[-1] < losses[0]
     assert 0 < figures["P"] < 0.5
@@ -57,7 +57,7 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     predicting: Path,
     phrase_run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     use = ["context=feature", f"model.context.run={context_run}", "model.context.best=5"]
     weights = load_weights(predicting / "weights.safetensors").sets["phrase"]
@@ -105,7 +105,7 @@ def test_what_cannot_be_is_refused(
     run: Path,  # noqa: F811
     context_run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refused(*arguments: str) -> str:
@@ -130,7 +130,6 @@ def test_what_cannot_be_is_refused(
     for late, word in (("model.words=[suffix0]", "suffix0"), ("model.factors=[pos]", "pos")):
         assert main(["train", f"work={work}", f"run={tmp_path / 'late'}", *CONTEXT, late]) == 2
         assert word in capsys.readouterr().err
-    assert "model.marks" in refused(*CONTEXT, "model.marks=ring")
     assert "two penalties" in refused(*CONTEXT, "loss.l1=0.1", "loss.l2=0.1")
     assert main(["translate", f"run={context_run}", f"input={context_run / 'config.yaml'}"]) == 2
     assert "context=feature" in capsys.readouterr().err
@@ -140,14 +139,14 @@ def test_a_classifier_says_how_good_it_is(
     work: Path,  # noqa: F811
     context_run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     capsys.readouterr()
     one_vs_rest = trained(work, tmp_path / "run", *CONTEXT, "loss=one_vs_rest", "loss.epochs=1")
     told = f"the right translation first in {100 * one_vs_rest['accuracy']:.1f} %"
     assert told in capsys.readouterr().err
     for folder in (context_run, tmp_path / "run"):
-        figures = json.loads((folder / "summary.json").read_text())
+        figures = summary_of(folder)
         bands = figures["accuracy_by_frequency"].values()
         assert sum(band["instances"] for band in bands) == figures["heldout_instances"]
         # A tie is an error of P, and need not be one here.
@@ -166,7 +165,7 @@ def test_tables_of_sentences_translate_as_the_run_does(predicting: Path, tmp_pat
     out = tmp_path / "tables"
     for _ in range(2):
         given = [f"out={out}", f"input={tmp_path / 'in.txt'}", f"reordering={reordering}"]
-        assert main(["export", f"run={predicting}", *given]) == 0
+        succeed("export", f"run={predicting}", *given)
     own = translated(predicting, tmp_path, f"tables={out}", "nbest=10", f"nbest_out={tmp_path / 'own.nbest'}")
     assert own == free
     assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
@@ -187,13 +186,13 @@ def test_tables_of_sentences_translate_as_the_run_does(predicting: Path, tmp_pat
 
 
 def test_what_has_no_place_in_tables_is_refused(
-    predicting: Path, context_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    predicting: Path, context_run: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     translated(predicting, tmp_path)
     assert main(["export", f"run={predicting}", f"out={tmp_path / 'out'}"]) == 2
     assert "input=FILE" in capsys.readouterr().err
     assert main(["export", f"run={context_run}", f"out={tmp_path / 'out'}", f"input={tmp_path / 'in.txt'}"]) == 2
-    assert main(["export", f"run={predicting}", f"out={tmp_path / 'out'}", f"input={tmp_path / 'in.txt'}"]) == 0
+    succeed("export", f"run={predicting}", f"out={tmp_path / 'out'}", f"input={tmp_path / 'in.txt'}")
     (tmp_path / "in.txt").write_text("Nirka va.\n\nGonban va fuspan ri pikum nu.\n")
     files = [f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'o'}", f"tables={tmp_path / 'out'}"]
     assert main(["translate", f"run={predicting}", *files]) == 2
@@ -207,18 +206,16 @@ def test_weights_and_a_sentence_are_shown_in_words(
     work: Path,  # noqa: F811
     context_run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
+    printed: Said,
 ) -> None:
     model = context_model(context_run, WorkDirectory(work).check())
     translated_most = model.targets.table.source_phrases[int(np.diff(model.choices.listed.offsets_P1).argmax())]
     phrase = " ".join(model.vocabulary.word(word) for word in translated_most.tolist())
-    capsys.readouterr()
-    assert main(["inspect", f"run={context_run}", f"find='{phrase}'", "top=3"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("inspect", f"run={context_run}", f"find='{phrase}'", "top=3")
     assert f"{phrase}: " in shown
     assert "all[-1]=" in shown
-    assert main(["inspect", f"run={context_run}", "sentence='Nirka no holdo va bolko ast.'", "top=4"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("inspect", f"run={context_run}", "sentence='Nirka no holdo va bolko ast.'", "top=4")
     assert "in context" in shown
     assert "nirka no holdo va bolko ast ." in shown.lower()
     assert main(["inspect", f"run={context_run}", "find=xyzzy"]) == 2

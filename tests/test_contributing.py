@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.commands import Said, succeed, summary_of
 from tests.losses import test_every_loss as suite
-from xlate.cli.main import main
 from xlate.demo.corpus import DemoCorpus
 from xlate.features.block import FAMILIES, MORE_FLOATS, BlockFloat, BlockNames, Family
 from xlate.losses.loss import loss_of, losses
@@ -105,17 +104,17 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
             write_lines(folder / f"{split}.{language}", lines)
     write_lines(folder / "conf" / "data" / "village.yaml", CORPUS.replace("FOLDER", str(folder)).splitlines())
     given = ["data=village", "align=fast_align"]
-    assert main(["prepare", f"--config-dir={folder / 'conf'}", *given, f"work={folder / 'work'}"]) == 0
+    succeed("prepare", f"--config-dir={folder / 'conf'}", *given, f"work={folder / 'work'}")
     return folder / "work"
 
 
 def trained(work: Path, run: Path, *overrides: str) -> dict:
-    assert main(["train", f"work={work}", f"run={run}", *QUICK, *overrides]) == 0
-    return json.loads((run / "summary.json").read_text())
+    succeed("train", f"work={work}", f"run={run}", *QUICK, *overrides)
+    return summary_of(run)
 
 
 def translations(run: Path, text: Path) -> list[str]:
-    assert main(["translate", f"run={run}", f"input={text}", f"output={run / 'out.txt'}"]) == 0
+    succeed("translate", f"run={run}", f"input={text}", f"output={run / 'out.txt'}")
     return read_lines(run / "out.txt")
 
 
@@ -200,7 +199,7 @@ def expected_names(work: Path, history: bool, threshold: int) -> set[str]:
 
 @pytest.mark.parametrize("history", [False, True], ids=["local", "with history"])
 def test_a_new_family_of_features_is_learned_and_used(
-    work: Path, tmp_path: Path, history: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    work: Path, tmp_path: Path, history: bool, monkeypatch: pytest.MonkeyPatch, printed: Said
 ) -> None:
     """Its features are those of the training text, some get weights, and both decoders translate alike with them."""
     monkeypatch.setitem(FAMILIES, "NEW", FIRST_WORDS if history else FIRST_WORD)
@@ -208,20 +207,21 @@ def test_a_new_family_of_features_is_learned_and_used(
     expected = expected_names(work, history, 2)
     assert figures["features"] == len(expected) > 10
     assert figures["active_features"] > 5
-    capsys.readouterr()
-    assert main(["inspect", f"run={tmp_path / 'run'}", "top=5"]) == 0
-    shown = {word for line in capsys.readouterr().out.splitlines() for word in line.split() if word.startswith("NEW:")}
+    shown = {
+        word
+        for line in printed("inspect", f"run={tmp_path / 'run'}", "top=5").splitlines()
+        for word in line.split()
+        if word.startswith("NEW:")
+    }
     assert shown - {"NEW:"}
     assert shown - {"NEW:"} <= expected
     lines = translations(tmp_path / "run", work.parent / "test.de")
     arguments = [f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}", f"output={tmp_path / 'slow.txt'}"]
-    assert main(["translate", *arguments, "fast=false"]) == 0
+    succeed("translate", *arguments, "fast=false")
     assert read_lines(tmp_path / "slow.txt") == lines
 
 
-def test_a_new_optional_float_is_learned_and_used(
-    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_optional_float_is_learned_and_used(work: Path, tmp_path: Path, refused: Said) -> None:
     """The length of the target phrase gets a weight, and both decoders translate alike with it."""
     rows = BlockFloat(lambda blocks: np.diff(blocks.table.target_phrases.offsets_S1)[blocks.table.target_B], copied=1.0)
     with pytest.MonkeyPatch.context() as patch:
@@ -232,17 +232,15 @@ def test_a_new_optional_float_is_learned_and_used(
         assert figures["weights"]["linked"]["NEW"] != 0
         lines = translations(tmp_path / "run", work.parent / "test.de")
         arguments = [f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}", f"output={tmp_path / 'slow.txt'}"]
-        assert main(["translate", *arguments, "fast=false"]) == 0
+        succeed("translate", *arguments, "fast=false")
         assert read_lines(tmp_path / "slow.txt") == lines
-    assert main(["translate", *arguments]) == 2
-    assert "not the weights of the orientation model" in capsys.readouterr().err
+    assert "not the weights of the orientation model" in refused("translate", *arguments)
 
 
-def test_a_run_with_a_family_that_is_not_known_is_refused_in_words(
-    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_with_a_family_that_is_not_known_is_refused_in_words(work: Path, tmp_path: Path, refused: Said) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FAMILIES, "NEW", FIRST_WORD)
         trained(work, tmp_path / "run", "model.binary=[NEW]")
-    assert main(["translate", f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}"]) == 2
-    assert "import the module that adds the family" in capsys.readouterr().err
+    assert "import the module that adds the family" in refused(
+        "translate", f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}"
+    )

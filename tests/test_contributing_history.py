@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.commands import succeed
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.array_types import Floats
-from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -40,7 +40,7 @@ HistoryFeature("Repeated0", first_and_last, move)
 
 def test_a_new_feature_with_history_is_tuned_and_decoded_with(work: Path, tmp_path: Path) -> None:  # noqa: F811
     settings = ["model=phrase", "decoder=phrase", "loss=mira", "model.histories=[Repeated0]", *QUICK]
-    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *settings]) == 0
+    succeed("train", f"work={work}", f"run={tmp_path / 'run'}", *settings)
     weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"]
     column = weights.dense_names.index("Repeated0")
     assert weights.dense_D[column] != 0.0

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.commands import Said, succeed
 from tests.made_once import made_once
 from tests.test_context_end_to_end import CONTEXT, context_run  # noqa: F401
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
-from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.features.context import Distances
@@ -69,7 +69,7 @@ def test_a_phrase_system_is_tuned_with_it(
     context_run: Path,  # noqa: F811
     distortion_run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    printed: Said,
 ) -> None:
     both = ["context=feature", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
     trained(work, tmp_path / "run", *PHRASE, *both, "loss=mira")
@@ -79,14 +79,12 @@ def test_a_phrase_system_is_tuned_with_it(
     lines = translated(tmp_path / "run", tmp_path, "nbest=5", f"nbest_out={tmp_path / 'free.nbest'}")
     assert "Displacement0=" in (tmp_path / "free.nbest").read_text()
     given = [f"out={tmp_path / 'tables'}", f"input={tmp_path / 'in.txt'}"]
-    assert main(["export", f"run={tmp_path / 'run'}", *given]) == 0
+    succeed("export", f"run={tmp_path / 'run'}", *given)
     more = [f"tables={tmp_path / 'tables'}", "nbest=5", f"nbest_out={tmp_path / 'own.nbest'}"]
     assert translated(tmp_path / "run", tmp_path, *more) == lines
     assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
     assert "Displacement0_-3 to Displacement0_+3" in (tmp_path / "tables" / "README.txt").read_text()
-    capsys.readouterr()
-    assert main(["inspect", f"run={distortion_run}", "find=va", "sentence='Nirka no holdo va.'", "top=3"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("inspect", f"run={distortion_run}", "find=va", "sentence='Nirka no holdo va.'", "top=3")
     assert "distances with and without their context" in shown
     assert "p(r|f)" in shown
 
@@ -117,7 +115,7 @@ def test_the_lattice_decoder_looks_at_it(
     context_run: Path,  # noqa: F811
     distortion_run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     lcs = ["model=lcs", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
     small = ["loss=mira", "loss.tune.rounds=1", "loss.tune.nbest=10", "decoder.options=3", "decoder.beam=10"]
@@ -127,5 +125,4 @@ def test_the_lattice_decoder_looks_at_it(
     assert weights.dense_D[-1] != 0
     assert len(translated(tmp_path / "run", tmp_path)) == 3
     only = ["model=lcs", f"model.context.run={distortion_run}"]
-    assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *only]) == 2
-    assert "not a classifier of translations" in capsys.readouterr().err
+    assert "not a classifier of translations" in refused("train", f"work={work}", f"run={tmp_path / 'none'}", *only)

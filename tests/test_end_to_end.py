@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Capture, Said, succeed, summary_of
 from tests.made_once import made_once
 from tests.report.pages import Page
 from xlate.cli.main import main
@@ -36,17 +37,17 @@ def run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def prepare_small(folder: Path) -> None:
-    assert main(["prepare", f"work={folder}", *CORPUS]) == 0
+    succeed("prepare", f"work={folder}", *CORPUS)
 
 
 def train_quickly(work: Path, folder: Path) -> None:
-    assert main(["train", f"work={work}", f"run={folder}", *QUICK]) == 0
+    succeed("train", f"work={work}", f"run={folder}", *QUICK)
 
 
 def translate(run: Path, tmp_path: Path, text: str, *overrides: str) -> str:
     (tmp_path / "in.txt").write_bytes(text.encode())
     arguments = [f"run={run}", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'out.txt'}", *overrides]
-    assert main(["translate", *arguments]) == 0
+    succeed("translate", *arguments)
     return (tmp_path / "out.txt").read_bytes().decode()
 
 
@@ -54,7 +55,7 @@ def test_a_run_directory_holds_everything(run: Path) -> None:
     for name in ("config.yaml", "versions.json", "weights.safetensors", "metrics.jsonl", "summary.json", "dev.out"):
         assert (run / name).is_file(), name
     assert list(run.glob("events.out.tfevents.*"))
-    summary = json.loads((run / "summary.json").read_text())
+    summary = summary_of(run)
     assert summary["finished"] is True
     assert {"P", "dev_bleu", "dev_bleu_interval", "dev_bleu_signature", "active_features", "seconds"} <= summary.keys()
     assert summary["active_features"] > 0
@@ -62,7 +63,7 @@ def test_a_run_directory_holds_everything(run: Path) -> None:
 
 def test_a_finished_run_is_left_alone(work: Path, run: Path) -> None:
     before = (run / "weights.safetensors").stat().st_mtime_ns
-    assert main(["train", f"work={work}", f"run={run}", *QUICK]) == 0
+    succeed("train", f"work={work}", f"run={run}", *QUICK)
     assert (run / "weights.safetensors").stat().st_mtime_ns == before
 
 
@@ -81,9 +82,9 @@ def test_kernel_and_readable_decoder_translate_alike(work: Path, run: Path, tmp_
     assert translate(run, tmp_path, few) == translate(run, tmp_path, few, "fast=false")
 
 
-def test_a_page_shows_what_decided(work: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_shows_what_decided(work: Path, run: Path, tmp_path: Path, capsys: Capture, printed: Said) -> None:
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
-    assert main(["report", str(run), f"out={tmp_path}", "split=dev", "sentences=3", "explained=2", "plots=false"]) == 0
+    succeed("report", str(run), f"out={tmp_path}", "split=dev", "sentences=3", "explained=2", "plots=false")
     page = Page((tmp_path / "report.html").read_text())
     page.check_whole()
     assert page.texts["h2"][-2:] == [f"What {run.name} learned", f"What decided in {run.name}"]
@@ -92,25 +93,21 @@ def test_a_page_shows_what_decided(work: Path, run: Path, tmp_path: Path, capsys
     assert len(page.texts["pre"]) == 2
     assert sum(source.startswith("data:image/png;base64,") for source in page.sources) == 2
     # Outputs of runs bring their references, source and training text along.
-    capsys.readouterr()
-    assert main(["compare", str(run), str(run / "dev.out"), "split=dev", "top=1"]) == 0
-    text = capsys.readouterr().out
+    text = printed("compare", str(run), str(run / "dev.out"), "split=dev", "top=1")
     assert "30 sentences, 30 of them identical" in text
     assert "F1 of words" in text
-    assert main(["score", f"hyp={run}", "split=dev", "measures=[bleu]", "bootstrap=0"]) == 0
-    summary = json.loads((run / "summary.json").read_text())
+    succeed("score", f"hyp={run}", "split=dev", "measures=[bleu]", "bootstrap=0")
+    summary = summary_of(run)
     assert json.loads(capsys.readouterr().out)["bleu"] == pytest.approx(summary["dev_bleu"])
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
 
 
-def test_a_sweep_runs_every_job_and_is_tabulated(
-    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_runs_every_job_and_is_tabulated(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
     monkeypatch.chdir(tmp_path)
-    assert main(["train", "-m", f"work={work}", "loss.eta=1e-3,1e-2", "seed=1", "model=floats", "samples=2"]) == 0
+    succeed("train", "-m", f"work={work}", "loss.eta=1e-3,1e-2", "seed=1", "model=floats", "samples=2")
     runs = sorted(path.parent for path in tmp_path.rglob("summary.json"))
     assert len(runs) == 2
     for folder in runs:
@@ -126,8 +123,7 @@ def test_a_sweep_runs_every_job_and_is_tabulated(
         assert "custom_scalars__config__" in tags["tensors"]
         assert len([tag for tag in tags["images"] if tag.startswith("samples/reordering/")]) == 4
         assert "samples/derivation/4/text_summary" in tags["tensors"]
-    capsys.readouterr()
-    assert main(["report", str(runs[0].parent)]) == 0
+    succeed("report", str(runs[0].parent))
     table = (tmp_path / "report" / "report.md").read_text()
     assert all(eta in table for eta in ("0.001", "0.01"))
 
@@ -139,7 +135,7 @@ BAD_CORPORA = {
 
 
 @pytest.mark.parametrize("name", BAD_CORPORA)
-def test_corpora_that_cannot_be_used(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_corpora_that_cannot_be_used(name: str, tmp_path: Path, capsys: Capture) -> None:
     source, target, message = BAD_CORPORA[name]
     (tmp_path / "s").write_text(source)
     (tmp_path / "t").write_text(target)

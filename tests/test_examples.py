@@ -12,6 +12,8 @@ from types import ModuleType
 import pytest
 import torch
 
+from tests.commands import Capture
+
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "neural_nbest"
 SMALL = [
     "--width=16", "--layers=2", "--merges=30", "--epochs=40", "--tokens=60", "--beam=4", "--dropout=0", "--rate=0.02",
@@ -47,7 +49,7 @@ def write_corpus(folder: Path) -> None:
 
 
 def test_a_small_transformer_writes_lists_that_are_reranked(
-    tmp_path: Path, neural: ModuleType, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, neural: ModuleType, capsys: Capture
 ) -> None:
     write_corpus(tmp_path)
     arguments = [f"--data={tmp_path}", f"--out={tmp_path / 'out'}", *SMALL]
@@ -130,7 +132,7 @@ def test_pieces_make_their_words_again(neural: ModuleType) -> None:
     assert pieces.ids(["x"]) == [3]
 
 
-def test_choices_from_lists_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_choices_from_lists_are_compared(tmp_path: Path, capsys: Capture) -> None:
     """A column that knows the references is the best one; the list's own order is the worst."""
     names = ["a dog runs .", "a dog sings .", "no dog runs .", "a bird runs ."]
     for seed in ("1", "2"):

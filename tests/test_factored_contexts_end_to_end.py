@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from pathlib import Path
 
 import pytest
 
+from tests.commands import Capture, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_phrase_system_end_to_end import PHRASE, trained
 from xlate.cli.main import main
@@ -22,7 +22,7 @@ CONTEXT = ["model=context", "model.factors=[pos]", "model.words=[all]", "model.b
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def prepare(folder: Path) -> None:
-        assert main(["prepare", "data=demo_factored", f"work={folder}", *SMALL, "align=fast_align"]) == 0
+        succeed("prepare", "data=demo_factored", f"work={folder}", *SMALL, "align=fast_align")
 
     return made_once(tmp_path_factory, "factored", prepare)
 
@@ -40,7 +40,7 @@ def run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def translated(run: Path, folder: Path, lines: list[str], *more: str) -> list[str]:
     (folder / "in").write_text("".join(f"{line}\n" for line in lines))
     files = [f"input={folder / 'in'}", f"output={folder / 'out'}"]
-    assert main(["translate", f"run={run / 'run'}", *files, *more]) == 0
+    succeed("translate", f"run={run / 'run'}", *files, *more)
     return read_lines(folder / "out")
 
 
@@ -60,11 +60,11 @@ def test_lines_with_factors_are_translated_in_their_contexts(work: Path, run: Pa
     found = translated(run, tmp_path, lines)
     assert len(found) == len(lines)
     assert translated(run, tmp_path, lines, "processes=2") == found
-    assert json.loads((run / "run" / "summary.json").read_text())["tune_BLEU"] > 5
+    assert summary_of(run / "run")["tune_BLEU"] > 5
 
 
 def test_bad_lines_are_refused_each_with_its_message(
-    work: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    work: Path, run: Path, tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refused(line: str) -> str:
         (tmp_path / "in").write_text(f"{line}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.commands import Capture, Said, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import trained, translated
@@ -78,13 +78,11 @@ def opened(folder: Path, nbest: int) -> HierarchicalDecoder:
     return system
 
 
-def test_it_translates_and_shows_trees(rules_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_translates_and_shows_trees(rules_run: Path, tmp_path: Path, printed: Said) -> None:
     lines = translated(rules_run, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'list'}")
     assert len(lines) == 3
     assert "TranslationModel0=" in (tmp_path / "list").read_text()
-    capsys.readouterr()
-    assert main(["inspect", f"run={rules_run}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("inspect", f"run={rules_run}", "sentence='Nirka no holdo va bolko ast.'")
     assert "Backtrack0_0" in shown
     assert " -> " in shown
     (tmp_path / "out.txt").rename(tmp_path / "known.txt")
@@ -105,7 +103,7 @@ def test_the_size_of_the_first_weights_makes_no_difference(
     fixed_D = np.arange(len(held.dense_D)) == UNKNOWN
     less = replace(held, dense_D=np.where(fixed_D, held.dense_D, held.dense_D / 64))
     save_weights(small / "weights.safetensors", {"hierarchical": less}, extra=file.extra, metadata=file.metadata)
-    large = json.loads((online_run / "summary.json").read_text())
+    large = summary_of(online_run)
     little = trained(work, tmp_path / "little", *RULES, *ONLINE, f"base={small}")
     assert little["learned_times"] == pytest.approx(64 * large["learned_times"], rel=1e-3)
     assert little["history"] == large["history"]
@@ -120,7 +118,7 @@ def test_the_size_of_the_first_weights_makes_no_difference(
 
 def test_structure_features_are_learned_online(online_run: Path, tmp_path: Path) -> None:
     learned = list(load_weights(online_run / "weights.safetensors").learned("hierarchical"))
-    assert len(learned) == json.loads((online_run / "summary.json").read_text())["active_features"]
+    assert len(learned) == summary_of(online_run)["active_features"]
     families = {family for _, family, *_ in learned}
     assert families == {"word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child"}
     assert all(name.startswith(f"{family}:") for _, family, name, _ in learned)
@@ -131,7 +129,7 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
     work: Path,  # noqa: F811
     rules_run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     given = [*RULES, *ONLINE, f"base={rules_run}", "source.folds=2", "source.sentences=9", "source.shards=2"]
     for processes in (1, 2):
@@ -247,24 +245,6 @@ def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, onli
         assert first == lists.candidate_offsets_I1[i + 1]
 
 
-def test_hard_lines_are_translated_and_cut_ones_named(
-    rules_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    lines = [" ".join(["nirka", "no", "holdo", "va"] * 50), "", "Qqq zzz"]
-    (tmp_path / "in").write_text("\n".join(lines) + "\n")
-    given = [
-        f"input={tmp_path / 'in'}",
-        f"output={tmp_path / 'out'}",
-        "decoder.max_words=100",
-    ]
-    with caplog.at_level("WARNING"):
-        assert main(["translate", f"run={rules_run}", *given, "decoder.pop_limit=5"]) == 0
-    long, empty, unknown = (tmp_path / "out").read_text().split("\n")[:3]
-    assert len(long.split()) >= 100
-    assert (empty, unknown.lower()) == ("", "qqq zzz")
-    assert "line 1: 200 words, more than decoder.max_words=100: translated in 2 pieces" in caplog.text
-
-
 def test_it_is_tuned_and_translates_bottom_up(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
     given = ["model=hierarchical", "decoder=cky", "decoder.pop_limit=4", "loss.tune.rounds=1", "loss.tune.nbest=5"]
     assert trained(work, tmp_path / "run", *given)["tune_BLEU"] > 0
@@ -278,9 +258,7 @@ def test_it_is_tuned_and_translates_bottom_up(work: Path, rules_run: Path, tmp_p
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["decoder=cyk"], "cky"),
         (["decoder=cky", "structure=surface", "source=online"], "across the borders of rules"),
-        (["decoder.distortion_limit=3"], "decoder.distortion_limit"),
         (
             ["structure=surface", "model.structure.families=[word_triple]", "source=online"],
             "an unknown or repeated family",
@@ -288,23 +266,14 @@ def test_it_is_tuned_and_translates_bottom_up(work: Path, rules_run: Path, tmp_p
         (["structure=surface", "model.structure.words=[lemma]", "source=online"], "an unknown kind of words"),
         (["structure=surface"], "only online training can"),
         (["loss=xbleu"], "learns no sparse features from lists"),
-        (["structure=surface", "model=phrase"], "model.structure"),
     ],
 )
 def test_bad_settings_are_refused(
     work: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
     given: list[str],
     words: str,
 ) -> None:
-    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *RULES, *given]) == 2
-    assert words in capsys.readouterr().err
+    assert words in refused("train", f"work={work}", f"run={tmp_path / 'run'}", *RULES, *given)
     assert not (tmp_path / "run" / "weights.safetensors").exists()
-
-
-def test_weights_of_another_model_are_refused(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
-    other = [*RULES, "model.rules.symbols=3", "loss.tune.start=base", f"base={rules_run}"]
-    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *other]) == 2
-    config = json.loads((rules_run / "summary.json").read_text())
-    assert config["finished"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.commands import Capture, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
@@ -45,7 +46,7 @@ def joined(work: Path, joint_run: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_held_out_words_are_predicted_better_than_by_their_frequency(joint_run: Path) -> None:
-    summary = json.loads((joint_run / "summary.json").read_text())
+    summary = summary_of(joint_run)
     history = [epoch["perplexity"] for epoch in summary["history"]]
     assert summary["perplexity"] == min(history) < history[0]
     log_share_V = load_weights(joint_run / "weights.safetensors").extra["log_share_V"]
@@ -89,7 +90,7 @@ def test_a_text_from_which_no_pair_can_be_held_out_is_refused(
     work: Path,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     monkeypatch.setattr(joint, "HELD_OUT", 1 << 30)
     assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *JOINT]) == 2
@@ -97,14 +98,14 @@ def test_a_text_from_which_no_pair_can_be_held_out_is_refused(
 
 
 def test_a_phrase_system_tunes_and_translates_with_it(
-    joint_run: Path, joined: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    joint_run: Path, joined: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     weights = load_weights(joined / "weights.safetensors").sets["phrase"]
     assert dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))[NAME] != 0
     lines = translated(joined, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'nbest'}")
     assert f"{NAME}=" in (tmp_path / "nbest").read_text()
     assert lines == translated(joined, tmp_path, "processes=2")
-    assert main(["pack", f"run={joined}", f"out={tmp_path / 'packed'}"]) == 0
+    succeed("pack", f"run={joined}", f"out={tmp_path / 'packed'}")
     file = joint_run / "weights.safetensors"
     kept = file.read_bytes()
     file.unlink()
@@ -122,7 +123,7 @@ def test_what_cannot_be_is_refused(
     joint_run: Path,
     joined: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     def refused(*arguments: str) -> str:
         assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *arguments]) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import random
 import shutil
 import signal
@@ -17,7 +16,6 @@ import pytest
 
 from tests.test_rerank_end_to_end import RERANK, write_lists
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 KILLS = 3
 SEED = 20261122
 CORPUS = ["data=demo", "data.generated.train=300", "data.generated.dev=20", "data.generated.test=5", "align=fast_align"]
@@ -72,10 +70,9 @@ ROWS: dict[str, Row] = {
 
 def begin(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "xlate.cli.main", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     folder.mkdir(exist_ok=True)
     with (folder / "log.txt").open("ab") as log:
-        return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+        return subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
 
 
 def run(folder: Path, *arguments: str) -> float:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from tests.commands import Said, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_context_end_to_end import context_run  # noqa: F401
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import trained, translated
-from xlate.cli.main import main
 from xlate.scoring.weights import load_weights
 
 LCS = ["model=lcs", "decoder.beam=30"]
@@ -24,7 +23,7 @@ def lcs_run(work: Path, context_run: Path, tmp_path_factory: pytest.TempPathFact
 
 
 def test_an_untrained_run_is_measured(lcs_run: Path) -> None:
-    figures = json.loads((lcs_run / "summary.json").read_text())
+    figures = summary_of(lcs_run)
     assert figures["weights"]["dense"] == {"LM0": 1.0, "Context0": 0.0, "Deletion0": -1.0}
     assert figures["test_bleu"] > 10
     # Order is what the decoder knows least of.
@@ -39,7 +38,7 @@ def test_it_translates_as_every_run_does(lcs_run: Path, tmp_path: Path) -> None:
     assert lines[1] == ""
     listed = (tmp_path / "nbest").read_text().splitlines()
     assert [line for line in listed if line.startswith("0 |||") and "LM0= " in line and "Context0= " in line]
-    assert main(["nbest", "action=check", f"nbest={tmp_path / 'nbest'}"]) == 0
+    succeed("nbest", "action=check", f"nbest={tmp_path / 'nbest'}")
     assert translated(lcs_run, tmp_path, "decoder.deletions=false", "decoder.window=1") != []
     assert len(translated(lcs_run, tmp_path, "trace=true")) >= 3
 
@@ -68,19 +67,16 @@ def test_what_does_not_fit_is_refused(
     context_run: Path,  # noqa: F811
     lcs_run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     use = f"model.context.run={context_run}"
     for given, words in (
-        ([], "model.context.run is not set"),
         ([f"model.context.run={tmp_path / 'none'}"], "not a run directory"),
         ([f"model.context.run={lcs_run}"], "not a run of a classifier"),
         ([use, f"base={lcs_run}"], "does not start from a run"),
         ([use, "loss=hinge"], "needs a tuner"),
         ([use, "loss=xbleu"], "no sparse features"),
-        ([use, "context=alone"], "does not use this key"),
         ([use, "loss=mira", f"base={context_run}", "loss.tune.start=base"], "a different model"),
     ):
-        assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", "model=lcs", *given]) == 2
-        assert words in capsys.readouterr().err, given
+        assert words in refused("train", f"work={work}", f"run={tmp_path / 'run'}", "model=lcs", *given), given
         assert not (tmp_path / "run").exists()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Capture, succeed
 from tests.test_end_to_end import CORPUS, run, translate, work  # noqa: F401
 from xlate.cli.main import main
 
@@ -36,7 +37,7 @@ def test_outputs_are_written_in_place(run: Path, source: Path, tmp_path: Path) -
     reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
     reader.start()
     given = ["translate", f"run={run}", f"input={source}"]
-    assert main([*given, f"output={fifo}", "nbest=2", f"nbest_out={link}"]) == 0
+    succeed(*given, f"output={fifo}", "nbest=2", f"nbest_out={link}")
     reader.join()
     assert read == [expected.encode()]
     assert stat.S_ISFIFO(fifo.stat().st_mode)
@@ -47,19 +48,16 @@ def test_outputs_are_written_in_place(run: Path, source: Path, tmp_path: Path) -
         node.write_bytes(b"x")
     except PermissionError:
         pytest.skip("no device can be made or used here")
-    assert main([*given, f"output={node}"]) == 0
+    succeed(*given, f"output={node}")
     assert stat.S_ISCHR(node.stat().st_mode)
 
 
 def test_minus_and_process_substitution(run: Path, source: Path, tmp_path: Path) -> None:  # noqa: F811
     expected = translate(run, tmp_path, TEXT).encode()
     given = f'"{sys.executable}" -m xlate.cli.main translate run={run}'
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
 
     def shell(line: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            ["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=300
-        )
+        return subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=False, timeout=300)
 
     done = shell(f"{given} input=<(cat source) output=- nbest=2 nbest_out=-")
     assert done.returncode == 0, done.stderr
@@ -76,7 +74,7 @@ def test_lattices_go_into_a_folder_of_their_own(
     run: Path,  # noqa: F811
     source: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "words.txt").write_text("mine")
@@ -86,7 +84,7 @@ def test_lattices_go_into_a_folder_of_their_own(
     assert "not a usable folder name" in capsys.readouterr().err
     assert (tmp_path / "mine" / "words.txt").read_text() == "mine"
     for _ in range(2):
-        assert main([*given, f"lattice_out={tmp_path / 'ours'}"]) == 0
+        succeed(*given, f"lattice_out={tmp_path / 'ours'}")
 
 
 def test_what_a_killed_prepare_left_is_cleared_by_the_next(tmp_path: Path) -> None:
@@ -101,6 +99,6 @@ def test_what_a_killed_prepare_left_is_cleared_by_the_next(tmp_path: Path) -> No
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert list(folder.glob(".align.*.partial")), "killed while it aligned"
-    assert main(["prepare", f"work={folder}", *CORPUS]) == 0
+    succeed("prepare", f"work={folder}", *CORPUS)
     assert sorted(os.listdir(folder)) == ["align", "corpus", "generated", "lm", "phrases", "plan.json"]
     assert list(folder.rglob("*.partial")) == []

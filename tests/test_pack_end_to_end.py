@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Said, succeed
 from tests.test_context_end_to_end import context_run, predicting  # noqa: F401
 from tests.test_distortion_end_to_end import distortion_run  # noqa: F401
 from tests.test_end_to_end import run, work  # noqa: F401
@@ -18,7 +19,6 @@ from tests.test_lcs_end_to_end import lcs_run  # noqa: F401
 from tests.test_online_end_to_end import jumps_run  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
 from tests.test_sparse_end_to_end import own_work, sparse_run  # noqa: F401
-from xlate.cli.main import main
 from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
 from xlate.jobs.pack import opened_files, pack
@@ -35,12 +35,13 @@ def test_a_packed_run_translates_alone(
     request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    remarked: Said,
 ) -> None:
     packed: Path = request.getfixturevalue(system)
     expected = translated(packed, tmp_path, "trace=true")
-    assert main(["pack", f"run={packed}", f"out={tmp_path / 'run.tar'}"]) == 0
-    assert f"unpacked, it is the folder {packed.resolve().name}\n" in capsys.readouterr().err
+    assert f"unpacked, it is the folder {packed.resolve().name}\n" in remarked(
+        "pack", f"run={packed}", f"out={tmp_path / 'run.tar'}"
+    )
     with tarfile.open(tmp_path / "run.tar") as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     (tmp_path / "there").mkdir()
@@ -80,7 +81,7 @@ def test_all_runs_that_a_run_names_travel_with_it(
         with pytest.raises(RuntimeError, match=r"outside itself: .*distances"):
             pack(PackConfig(run="tuned", out="nowhere.tar"))
     assert not (old / "nowhere.tar").exists()
-    assert main(["pack", "run=tuned", f"out={tmp_path / 'run.tar'}"]) == 0
+    succeed("pack", "run=tuned", f"out={tmp_path / 'run.tar'}")
     monkeypatch.chdir(tmp_path)
     shutil.rmtree(old)
     # The five stored sentences are translated again as it is opened.
@@ -94,21 +95,22 @@ def test_all_runs_that_a_run_names_travel_with_it(
 def test_a_folder_in_place_of_an_archive_and_equal_bytes(
     run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     (tmp_path / "in").write_text("Nirka no holdo va bolko ast.\nGonban va fuspan ri pikum nu.\n")
     given = [f"run={run}", f"input={tmp_path / 'in'}"]
     for out in ("folder", "one.tar", "two.tar"):
-        assert main(["pack", *given, f"out={tmp_path / out}"]) == 0
+        succeed("pack", *given, f"out={tmp_path / out}")
     assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
     assert [s.source for s in read_pack(tmp_path / "folder").sentences] == (tmp_path / "in").read_text().splitlines()
     # What is packed can be packed again, and is the same then.
-    assert main(["pack", f"run={tmp_path / 'folder'}", f"out={tmp_path / 'again'}"]) == 0
+    succeed("pack", f"run={tmp_path / 'folder'}", f"out={tmp_path / 'again'}")
     assert read_pack(tmp_path / "again") == read_pack(tmp_path / "folder")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "folder", "in", "one.tar", "two.tar"]
     (tmp_path / "in").write_text("nirka " * 100_000 + "\n")
-    assert main(["pack", *given, f"out={tmp_path / 'long'}"]) == 2
-    assert "seen:     lines of 100000 words or more; the decoder translates 400 at a time" in capsys.readouterr().err
+    assert "seen:     lines of 100000 words or more; the decoder translates 400 at a time" in refused(
+        "pack", *given, f"out={tmp_path / 'long'}"
+    )
     assert not (tmp_path / "long").exists()
 
 
@@ -129,19 +131,18 @@ def test_what_cannot_be_packed_is_refused(
     tmp_path: Path,
     given: str,
     message: str,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
-    assert main(given.format(work=work, run=run, new=tmp_path / "new").split()) == 2
-    assert message in capsys.readouterr().err
+    assert message in refused(*given.format(work=work, run=run, new=tmp_path / "new").split())
     assert not (tmp_path / "new").exists()
 
 
 def test_another_score_than_where_it_was_packed_is_an_error(
     run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
-    assert main(["pack", f"run={run}", f"out={tmp_path / 'folder'}"]) == 0
+    succeed("pack", f"run={run}", f"out={tmp_path / 'folder'}")
     pack = read_pack(tmp_path / "folder")
     sentences = [*pack.sentences]
     sentences[2] = replace(sentences[2], score=0.125)
@@ -149,8 +150,7 @@ def test_another_score_than_where_it_was_packed_is_an_error(
     (tmp_path / "folder" / MARK).write_bytes(other.to_bytes())
     write_archive(tmp_path / "folder", other, "run", tmp_path / "run.tar")
     for packed in ("folder", "run.tar"):
-        assert main(["translate", f"run={tmp_path / packed}", "decoder.beam=7", "input=/dev/null"]) == 2
-        said = capsys.readouterr().err
+        said = refused("translate", f"run={tmp_path / packed}", "decoder.beam=7", "input=/dev/null")
         assert f"sentence 3 of 5 was translated differently when the run was packed: {sentences[2].source}" in said
         assert pack.sentences[2].output in said
         assert "0.125" in said

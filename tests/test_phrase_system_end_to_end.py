@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.commands import Capture, Said, succeed, summary_of
 from tests.made_once import made_once
 from tests.models.phrase.definition import sparse_ids
 from tests.models.phrase.test_history import JUMPS
@@ -32,14 +32,14 @@ QUICKER = {"mert": ["loss.tune.restarts=2"]}
 
 def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
     """The figures of a training without pictures, which take as long as it does, unless it names some."""
-    assert main(["train", f"work={work}", f"run={folder}", "samples=0", *overrides]) == 0
-    return json.loads((folder / "summary.json").read_text())
+    succeed("train", f"work={work}", f"run={folder}", "samples=0", *overrides)
+    return summary_of(folder)
 
 
 def translated(run: Path, folder: Path, *overrides: str) -> list[str]:  # noqa: F811
     (folder / "in.txt").write_text("Nirka no holdo va bolko ast.\n\nGonban va fuspan ri pikum nu.\n")
     arguments = [f"input={folder / 'in.txt'}", f"output={folder / 'out.txt'}", *overrides]
-    assert main(["translate", f"run={run}", *arguments]) == 0
+    succeed("translate", f"run={run}", *arguments)
     return (folder / "out.txt").read_text().splitlines()
 
 
@@ -57,7 +57,7 @@ def train_phrases(work: Path, folder: Path) -> None:  # noqa: F811
 def moses(phrase_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The configuration of the run exported for Moses."""
     folder = tmp_path_factory.mktemp("export") / "moses"
-    assert main(["export", f"run={phrase_run}", f"out={folder}"]) == 0
+    succeed("export", f"run={phrase_run}", f"out={folder}")
     return folder / "moses.ini"
 
 
@@ -65,7 +65,7 @@ def moses(phrase_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def imported(moses: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run of that system imported again."""
     folder = tmp_path_factory.mktemp("import") / "back"
-    assert main(["import", f"moses={moses}", f"out={folder}"]) == 0
+    succeed("import", f"moses={moses}", f"out={folder}")
     return folder
 
 
@@ -103,18 +103,15 @@ def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path)
     assert fields[0] == "0"
     assert "TranslationModel0= " in fields[2]
     assert len(fields) == 6
-    assert main(["nbest", "check", str(tmp_path / "n.txt")]) == 0
-    assert main(["inspect", f"run={phrase_run}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
+    succeed("nbest", "check", str(tmp_path / "n.txt"))
+    succeed("inspect", f"run={phrase_run}", "sentence='Nirka no holdo va bolko ast.'")
 
 
-def test_sparse_weights_of_moses_are_refused_by_name(
-    moses: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sparse_weights_of_moses_are_refused_by_name(moses: Path, tmp_path: Path, refused: Said) -> None:
     shutil.copytree(moses.parent, tmp_path / "moses")
     ini = tmp_path / "moses" / "moses.ini"
     ini.write_text(ini.read_text() + "\n[weight-file]\nsparse.weights\n")
-    assert main(["import", f"moses={ini}", f"out={tmp_path / 'back'}"]) == 2
-    assert "[weight-file]" in capsys.readouterr().err
+    assert "[weight-file]" in refused("import", f"moses={ini}", f"out={tmp_path / 'back'}")
     assert not (tmp_path / "back").exists()
 
 
@@ -136,9 +133,7 @@ def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path) -> None:
     assert main(["translate", *arguments]) == 2
 
 
-def test_every_line_can_have_a_table_of_its_own(
-    phrase_run: Path, moses: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_line_can_have_a_table_of_its_own(phrase_run: Path, moses: Path, tmp_path: Path, capsys: Capture) -> None:
     free = translated(phrase_run, tmp_path, f"nbest_out={tmp_path / 'free.nbest'}")
     whole = gzip.decompress(moses.with_name("phrase-table.gz").read_bytes()).decode().splitlines()
     tables = tmp_path / "tables"
@@ -164,7 +159,7 @@ def test_every_line_can_have_a_table_of_its_own(
     assert "lattice_out= cannot be combined" in capsys.readouterr().err
 
 
-def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, capsys: Capture) -> None:
     mine = tmp_path / "mine" / "moses.ini"
     mine.parent.mkdir()
     mine.write_text("[feature]\n")
@@ -174,7 +169,7 @@ def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, capsy
     assert mine.read_text() == "[feature]\n"
     ours = tmp_path / "ours"
     for _ in range(2):
-        assert main(["export", f"run={phrase_run}", f"out={ours}"]) == 0
+        succeed("export", f"run={phrase_run}", f"out={ours}")
     (ours / "notes").write_text("mine")
     assert main(["export", f"run={phrase_run}", f"out={ours}"]) == 2
     assert (ours / "notes").exists()
@@ -192,13 +187,13 @@ def test_export_and_import_give_the_same_translations(
     tokens = translated(phrase_run, tmp_path, "detokenize=false")
     given = f"input={tmp_path / 'tokens.txt'}"
     (tmp_path / "tokens.txt").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")
-    assert main(["import", f"moses={moses}", f"out={tmp_path / 'small'}", f"filter={tmp_path / 'tokens.txt'}"]) == 0
+    succeed("import", f"moses={moses}", f"out={tmp_path / 'small'}", f"filter={tmp_path / 'tokens.txt'}")
     for folder in (imported, tmp_path / "small"):
-        assert main(["translate", f"run={folder}", given, f"output={tmp_path / 'again.txt'}"]) == 0
+        succeed("translate", f"run={folder}", given, f"output={tmp_path / 'again.txt'}")
         assert [line.lower() for line in tokens] == (tmp_path / "again.txt").read_text().lower().splitlines()
-    pairs = [json.loads((one / "summary.json").read_text())["pairs"] for one in (imported, tmp_path / "small")]
+    pairs = [summary_of(one)["pairs"] for one in (imported, tmp_path / "small")]
     assert 0 < pairs[1] < pairs[0] / 2
-    assert main(["export", f"run={imported}", f"out={tmp_path / 'moses'}"]) == 0
+    succeed("export", f"run={imported}", f"out={tmp_path / 'moses'}")
     for name in ("phrase-table.gz", "reordering-table.hier-msd-bidirectional-fe.gz", "lm.arpa.gz"):
         one, two = (gzip.decompress((folder / name).read_bytes()) for folder in (moses.parent, tmp_path / "moses"))
         assert one == two, name
@@ -208,7 +203,7 @@ def test_sparse_weights_of_an_imported_system_are_tuned(
     work: Path,  # noqa: F811
     imported: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     held = WorkDirectory(work)
     sides = (held.source_lines("dev"), held.source_tokens, "s"), (held.references("dev")[0], held.target_tokens, "t")
@@ -217,14 +212,12 @@ def test_sparse_weights_of_an_imported_system_are_tuned(
     files = [f"loss.tune.source={tmp_path / 'dev.s'}", f"loss.tune.references=[{tmp_path / 'dev.t'}]"]
     plain = [*PHRASE, "loss=mira", "loss.tune.select=last", f"base={imported}"]
     assert main(["train", *plain, f"run={tmp_path / 'none'}"]) == 2, "no text to tune on"
-    assert main(["train", *plain, *files, "loss.tune.rounds=1", f"run={tmp_path / 'plain'}"]) == 0
+    succeed("train", *plain, *files, "loss.tune.rounds=1", f"run={tmp_path / 'plain'}")
     assert len(translated(tmp_path / "plain", tmp_path)) == 3
     tuned = [*plain, *files, "sparse=local"]
-    capsys.readouterr()
-    assert main(["train", *tuned, f"run={tmp_path / 'classes'}"]) == 2
-    assert "no text to compute word classes" in capsys.readouterr().err
-    assert main(["train", *tuned, "model.sparse.words=[top80,all]", f"run={tmp_path / 'tuned'}"]) == 0
-    assert json.loads((tmp_path / "tuned" / "summary.json").read_text())["active_features"] > 5
+    assert "no text to compute word classes" in refused("train", *tuned, f"run={tmp_path / 'classes'}")
+    succeed("train", *tuned, "model.sparse.words=[top80,all]", f"run={tmp_path / 'tuned'}")
+    assert summary_of(tmp_path / "tuned")["active_features"] > 5
     translator = Translator.of_run(read_config(tmp_path / "tuned" / "config.yaml", TrainConfig), tmp_path / "tuned")
     decoder = translator.system
     assert isinstance(decoder, PhraseDecoder)
@@ -248,7 +241,7 @@ def test_an_export_takes_its_truecasing_along(phrase_run: Path, moses: Path, tmp
     assert {"va", "pikum"} <= usual[0]
     assert any(word != word.lower() for word in usual[1]), "names"
     given = ["pair=src-tgt", f"truecase=[{models[0]},{models[1]}]", f"out={tmp_path / 'back'}"]
-    assert main(["import", f"moses={moses}", *given]) == 0
+    succeed("import", f"moses={moses}", *given)
     assert translated(tmp_path / "back", tmp_path) == translated(phrase_run, tmp_path)
 
 
@@ -269,16 +262,16 @@ def test_words_that_hold_bars_come_back_from_an_export(tmp_path: Path) -> None:
     files = [f"data.train_source=[{tmp_path / 'train.de'}]", f"data.train_target=[{tmp_path / 'train.en'}]"]
     settings = ["data=files", "data.name=bars", "data.pair=de-en", "data.tokenize=false", "data.case=keep"]
     files += [f"data.dev_source={tmp_path / 'train.de'}", f"data.dev_references=[{tmp_path / 'train.en'}]"]
-    assert main(["prepare", *settings, *files, f"work={tmp_path / 'work'}"]) == 0
+    succeed("prepare", *settings, *files, f"work={tmp_path / 'work'}")
     own, back, moses = tmp_path / "own", tmp_path / "back", tmp_path / "moses"
     trained(tmp_path / "work", own, *PHRASE, "loss=mira", "loss.tune.rounds=1")
-    assert main(["export", f"run={own}", f"out={moses}"]) == 0
-    assert main(["import", f"moses={moses / 'moses.ini'}", f"out={back}"]) == 0
+    succeed("export", f"run={own}", f"out={moses}")
+    succeed("import", f"moses={moses / 'moses.ini'}", f"out={back}")
     (tmp_path / "in.txt").write_text("das haus|NN a|||b klein\n")
     (tmp_path / "escaped.txt").write_text("das haus&#124;NN a&#124;&#124;&#124;b klein\n")
     for folder, name in ((own, "in"), (back, "escaped")):
         files = [f"input={tmp_path / name}.txt", f"output={folder}.out", f"nbest_out={folder}.nbest", "nbest=5"]
-        assert main(["translate", f"run={folder}", *files]) == 0
+        succeed("translate", f"run={folder}", *files)
     assert own.with_suffix(".out").read_text() == back.with_suffix(".out").read_text().replace("&#124;", "|")
     lists = [folder.with_suffix(".nbest").read_text().splitlines() for folder in (own, back)]
     assert len(lists[0]) == 5
@@ -299,21 +292,11 @@ def test_a_feature_with_history_joins_the_floats_of_a_base(
     work: Path,  # noqa: F811
     phrase_run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     given = [f"model.histories=[{JUMPS.name}]", f"base={phrase_run}"]
     options = [*PHRASE, "loss=mira", "loss.tune.start=base", "loss.tune.select=last", *given]
     assert trained(work, tmp_path / "run", *options)["weights"]["dense"][JUMPS.name] != 0
     assert len(translated(tmp_path / "run", tmp_path)) == 3
     lists = [*PHRASE, "loss=xbleu", "sparse=local", *given]
-    assert main(["train", f"work={work}", f"run={tmp_path / 'lists'}", *lists]) == 2
-    assert "cannot have features with history" in capsys.readouterr().err
-
-
-def test_a_phrase_model_is_not_trained_by_a_local_loss(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "model=phrase", "loss=hinge"]) == 2
-    assert "needs a tuner" in capsys.readouterr().err
+    assert "cannot have features with history" in refused("train", f"work={work}", f"run={tmp_path / 'lists'}", *lists)

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.commands import Said, succeed
 from tests.made_once import as_prepared
 from tests.test_end_to_end import CORPUS, run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run  # noqa: F401
@@ -20,12 +21,11 @@ from tests.text.test_locks import holding
 from xlate.cli.main import main
 
 LINE = b"Nirka no holdo va bolko ast.\n"
-REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 def begun(*arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "xlate.cli.main", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": ""}
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
 
@@ -79,19 +79,17 @@ def test_a_run_is_trained_by_one_process_and_read_by_any(
     work: Path,  # noqa: F811
     phrase_run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     (tmp_path / "in.txt").write_bytes(LINE)
     with holding(phrase_run) as process:
-        assert main(["train", f"work={work}", f"run={phrase_run}", *PHRASE, "loss=mira"]) == 2
-        seen = capsys.readouterr().err
+        seen = refused("train", f"work={work}", f"run={phrase_run}", *PHRASE, "loss=mira")
         assert "another process is writing this run" in seen
         assert f"process {process.pid} on" in seen
         assert main(["import", "moses=x.ini", f"out={phrase_run}"]) == 2
         assert main(["export", f"run={phrase_run}", f"out={phrase_run}"]) == 2
-        capsys.readouterr()
-        assert main(["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}"]) == 0
-        assert main(["inspect", f"run={phrase_run}"]) == 0
+        succeed("translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}")
+        succeed("inspect", f"run={phrase_run}")
         process.communicate("\n")
     assert not list(phrase_run.parent.glob(".*"))
 

@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 import torch
 
+from tests.commands import Capture
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
 
@@ -63,9 +64,7 @@ def files(tmp_path: Path) -> list[str]:
     return names
 
 
-def test_a_reranker_in_a_loop_of_ones_own(
-    example: Example, files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_reranker_in_a_loop_of_ones_own(example: Example, files: list[str], capsys: Capture) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -79,9 +78,7 @@ def test_a_reranker_in_a_loop_of_ones_own(
 
 
 @pytest.mark.parametrize("loss", ["expected_bleu", "listnet"])
-def test_sparse_weights_from_own_lists(
-    example: Example, loss: str, files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sparse_weights_from_own_lists(example: Example, loss: str, files: list[str], capsys: Capture) -> None:
     found = example("own_lists").main([*files, f"--loss={loss}", "--epochs=20"])
     assert found["reranked"] > found["first"] + 0.05
     assert "bigram=" in capsys.readouterr().out
@@ -133,7 +130,7 @@ def test_translating_and_explaining(
     example: Example,
     phrase_run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     (tmp_path / "text").write_text("Nirka no holdo va bolko ast.\nGonban va fuspan ri pikum nu.\n")
     example("translate_and_explain").main([str(phrase_run), str(tmp_path / "text"), "--nbest=2"])

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from tests.commands import Said
 from tests.test_rerank_end_to_end import write_lists
-from xlate.cli.main import main
 
 SCRIPT = Path(__file__).resolve().parents[1] / "examples" / "quality_estimation" / "quality_estimation.py"
 
 
-def test_a_column_has_a_number_per_hypothesis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_column_has_a_number_per_hypothesis(tmp_path: Path, printed: Said) -> None:
     example: dict[str, Any] = runpy.run_path(str(SCRIPT))
     write_lists(tmp_path, "dev", range(3))
     nbest, texts, column = tmp_path / "dev.nbest", tmp_path / "dev.texts", tmp_path / "dev.qe"
@@ -34,8 +34,6 @@ def test_a_column_has_a_number_per_hypothesis(tmp_path: Path, capsys: pytest.Cap
     assert len(seen) == 11
     told = [float(line) for line in column.read_text().splitlines()]
     assert told[1] == told[3] == pytest.approx(1 / len("the dog sleeps here"))
-    capsys.readouterr()
-    assert main(["nbest", "check", str(nbest), f"add_scores=[qe={column}]"]) == 0
-    assert json.loads(capsys.readouterr().out)["features"] == 2
+    assert json.loads(printed("nbest", "check", str(nbest), f"add_scores=[qe={column}]"))["features"] == 2
     example["write_texts"](nbest, texts, str(tmp_path / "dev.src"), str(tmp_path / "dev.ref"))
     assert json.loads(texts.read_text().splitlines()[4])["ref"] == "the dog runs here"

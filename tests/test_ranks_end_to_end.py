@@ -18,7 +18,6 @@ from tests.test_rerank_end_to_end import RERANK, write_lists
 from xlate.scoring.weights import load_weights
 
 pytestmark = pytest.mark.slow
-REPOSITORY = Path(__file__).resolve().parents[1]
 EPOCHS = 100
 LISTS = [*RERANK, f"loss.lists.epochs={EPOCHS}", "loss.lists.adagrad=true"]
 
@@ -29,8 +28,7 @@ def begin(folder: Path, run: str, ranks: int, *more: str, keys: Sequence[str] = 
     given = ["nbest=train.nbest", "references=[train.ref]", "nbest_source=train.src", "checkpoint_seconds=0"]
     command = [sys.executable, "-m", *(torchrun if ranks else []), "xlate", "train", f"run={run}", *keys, *given, *more]
     with (folder / f"{run}.log").open("ab") as log:
-        known = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-        return subprocess.Popen(command, cwd=folder, env=known, stdout=log, stderr=log)
+        return subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
 
 
 def learned(folder: Path, run: str, ranks: int, *more: str) -> str:

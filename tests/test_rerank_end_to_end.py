@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.commands import Capture, Said, succeed, summary_of
 from xlate.cli.main import main
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
@@ -46,29 +46,20 @@ class Ranked:
     def rescored(self, run: str, *more: str) -> str:
         """The lists as a run ranks them."""
         out = self.folder / "out"
-        assert (
-            main(
-                ["nbest", "rescore", str(self.folder / "train.nbest"), f"run={self.folder / run}", f"out={out}", *more]
-            )
-            == 0
-        )
+        succeed("nbest", "rescore", str(self.folder / "train.nbest"), f"run={self.folder / run}", f"out={out}", *more)
         return out.read_text()
-
-
-def summary_of(run: Path) -> dict[str, Any]:
-    return json.loads((run / "summary.json").read_text())
 
 
 @pytest.fixture(scope="module")
 def ranked(tmp_path_factory: pytest.TempPathFactory) -> Ranked:
     folder = tmp_path_factory.mktemp("ranked")
     given = write_lists(folder, "train", range(60))
-    assert main(["train", f"run={folder / 'with'}", *RERANK, "samples=2", *given]) == 0
-    assert main(["train", f"run={folder / 'without'}", *RERANK, *given[:2]]) == 0
+    succeed("train", f"run={folder / 'with'}", *RERANK, "samples=2", *given)
+    succeed("train", f"run={folder / 'without'}", *RERANK, *given[:2])
     return Ranked(folder, given)
 
 
-def test_a_run_ranks_lists(ranked: Ranked, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_ranks_lists(ranked: Ranked, capsys: Capture) -> None:
     summary = summary_of(ranked.folder / "with")
     assert summary["heldout_ranked_BLEU"] > summary["heldout_first_BLEU"] + 5
     assert summary["heldout_headroom_closed"] == pytest.approx(100)
@@ -82,10 +73,9 @@ def test_a_run_ranks_lists(ranked: Ranked, capsys: pytest.CaptureFixture[str]) -
     assert summary_of(ranked.folder / "without")["heldout_ranked_BLEU"] < 100
 
 
-def test_sources_are_as_they_were_in_training(ranked: Ranked, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sources_are_as_they_were_in_training(ranked: Ranked, refused: Said) -> None:
     nbest = str(ranked.folder / "train.nbest")
-    assert main(["nbest", "rescore", nbest, f"run={ranked.folder / 'with'}", f"out={ranked.folder / 'out'}"]) == 2
-    message = capsys.readouterr().err
+    message = refused("nbest", "rescore", nbest, f"run={ranked.folder / 'with'}", f"out={ranked.folder / 'out'}")
     assert "was trained with sources" in message
     assert "source=FILE" in message
     assert ranked.rescored("without") == ranked.rescored("without", f"source={ranked.folder / 'train.src'}")
@@ -108,14 +98,13 @@ def test_lists_are_shown_between_source_and_reference(ranked: Ranked, tmp_path: 
         "| hund läuft | the dog runs now indeed | the dog runs now | the dog runs now | the dog runs now |",
     ]
     tuned = ["model=rerank", "loss=mira", "samples=1", "model.rerank.ngrams=0", "model.rerank.pairs=false"]
-    assert main(["train", f"run={tmp_path / 'tuned'}", *tuned, *ranked.given[:2]]) == 0
+    succeed("train", f"run={tmp_path / 'tuned'}", *tuned, *ranked.given[:2])
     head, _, row = shown_text(tmp_path / "tuned", "samples/training")
     assert head == "| first | reranked | oracle | reference |"
     assert row.endswith("| the cat sleeps here | the cat sleeps here |")
 
 
 WRONG = [
-    ([], "needs n-best lists"),
     ([], "references=[FILE,…]"),
     (["loss=perceptron"], "loss over lists"),
     (["model.rerank.metric=column"], "model.rerank.gain_column=NAME"),
@@ -125,38 +114,30 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wrong", "reason"), WRONG, ids=[reason for _, reason in WRONG])
-def test_wrong_settings_are_named(
-    ranked: Ranked, tmp_path: Path, wrong: list[str], reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_settings_are_named(ranked: Ranked, tmp_path: Path, wrong: list[str], reason: str, refused: Said) -> None:
     keys = ["model=rerank"] if wrong == ["loss=perceptron"] else RERANK
-    assert main(["train", f"run={tmp_path / 'run'}", *keys, *(ranked.given if wrong else []), *wrong]) == 2
-    assert reason in capsys.readouterr().err
+    assert reason in refused("train", f"run={tmp_path / 'run'}", *keys, *(ranked.given if wrong else []), *wrong)
 
 
 @pytest.mark.parametrize(
     ("line", "reason"), [("||| TM= 1 ||| -1", "lacks features"), ("||| LM= 1", "total score")], ids=["TM", "LM"]
 )
 def test_lists_that_lack_what_a_run_ranks_by_are_refused(
-    ranked: Ranked, tmp_path: Path, line: str, reason: str, capsys: pytest.CaptureFixture[str]
+    ranked: Ranked, tmp_path: Path, line: str, reason: str, refused: Said
 ) -> None:
     (tmp_path / "bare.nbest").write_text(f"0 ||| the cat {line}\n")
     asked = [str(tmp_path / "bare.nbest"), f"run={ranked.folder / 'without'}", f"out={tmp_path / 'out'}"]
-    assert main(["nbest", "rescore", *asked]) == 2
-    assert reason in capsys.readouterr().err
+    assert reason in refused("nbest", "rescore", *asked)
 
 
-def test_a_run_that_ranks_lists_is_no_translator(
-    ranked: Ranked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_ranks_lists_is_no_translator(ranked: Ranked, tmp_path: Path, refused: Said) -> None:
     run = f"run={ranked.folder / 'with'}"
     # No work directory is looked for.
     for command in (["translate"], ["serve", "port=0"], ["pack", f"out={tmp_path / 'packed'}"]):
-        assert main([*command, run]) == 2
-        message = " ".join(capsys.readouterr().err.split())
+        message = " ".join(refused(*command, run).split())
         assert "a run of model=rerank cannot translate" in message
         assert "xlate nbest rescore FILE run=RUN" in message
-    assert main(["export", f"out={tmp_path / 'exported'}", run]) == 2
-    assert "only phrase models can be exported to Moses" in capsys.readouterr().err
+    assert "only phrase models can be exported to Moses" in refused("export", f"out={tmp_path / 'exported'}", run)
 
 
 def as_json(folder: Path, name: str) -> Path:
@@ -173,7 +154,7 @@ def as_json(folder: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("tuner", ["mert", "pro"])
 def test_a_tuner_learns_from_json_lines_with_a_column_made_elsewhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, tuner: str
+    tmp_path: Path, refused: Said, caplog: pytest.LogCaptureFixture, tuner: str
 ) -> None:
     caplog.set_level("INFO")
     _, references, _ = write_lists(tmp_path, "train", range(40))
@@ -182,17 +163,15 @@ def test_a_tuner_learns_from_json_lines_with_a_column_made_elsewhere(
     (tmp_path / "judge").write_text("\n".join(["0.1", "0.2", "0.9", "0.3"] * 40) + "\n")
     given = [f"nbest={nbest}", references, f"add_scores=[judge={tmp_path / 'judge'}]", "model.rerank.ngrams=0"]
     keys = ["model=rerank", f"loss={tuner}", "loss.tune.heldout_every=4", "model.rerank.position=true"]
-    assert main(["train", f"run={tmp_path / 'run'}", *keys, "model.rerank.mbr=bleu", *given]) == 0
+    succeed("train", f"run={tmp_path / 'run'}", *keys, "model.rerank.mbr=bleu", *given)
     summary = summary_of(tmp_path / "run")
     assert list(summary["weights"]["dense"]) == ["LM", "judge", "list position", "mbr bleu"]
     assert summary["heldout_ranked_BLEU"] == summary["heldout_oracle_BLEU"] == 100
     assert "learned for bleu, which this table also measures" in caplog.text
     arguments = [str(nbest), f"run={tmp_path / 'run'}", f"out={tmp_path / 'out'}", f"best_out={tmp_path / 'best'}"]
-    assert main(["nbest", "rescore", *arguments, given[2]]) == 0
+    succeed("nbest", "rescore", *arguments, given[2])
     assert (tmp_path / "best").read_text() == (tmp_path / "train.ref").read_text()
-    capsys.readouterr()
-    assert main(["nbest", "rescore", *arguments]) == 2
-    message = capsys.readouterr().err
+    message = refused("nbest", "rescore", *arguments)
     assert "lacks features" in message
     assert "judge" in message
 
@@ -202,67 +181,68 @@ def test_a_column_is_what_is_gained(tmp_path: Path) -> None:
     # A judge that likes what references do not: the first hypothesis.
     (tmp_path / "judge").write_text("\n".join(["0.9", "0.2", "0.1", "0.3"] * 40) + "\n")
     column = [f"add_scores=judge={tmp_path / 'judge'}", "model.rerank.gain_column=judge", "model.rerank.metric=column"]
-    assert main(["train", f"run={tmp_path / 'run'}", *RERANK, *given, *column]) == 0
+    succeed("train", f"run={tmp_path / 'run'}", *RERANK, *given, *column)
     summary = summary_of(tmp_path / "run")
     assert "judge" not in summary["weights"]["dense"]
     assert summary["heldout_ranked_BLEU"] == summary["heldout_first_BLEU"] < 100
 
 
-def test_pairs_for_trainers_by_preference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_for_trainers_by_preference(tmp_path: Path, printed: Said, refused: Said) -> None:
     write_lists(tmp_path, "train", range(6))
     nbest = as_json(tmp_path, "train")
     reference = f"ref={tmp_path / 'train.ref'}"
-    assert main(["nbest", "pairs", str(nbest), reference, f"out={tmp_path / 'p'}", "pairs=2", "metric=chrf"]) == 0
-    assert json.loads(capsys.readouterr().out)["pairs"] == 12
+    assert (
+        json.loads(printed("nbest", "pairs", str(nbest), reference, f"out={tmp_path / 'p'}", "pairs=2", "metric=chrf"))[
+            "pairs"
+        ]
+        == 12
+    )
     rows = [json.loads(line) for line in (tmp_path / "p").read_text().splitlines()]
     references = (tmp_path / "train.ref").read_text().splitlines()
     sources = (tmp_path / "train.src").read_text().splitlines()
     assert [rows[0][key] for key in ("id", "prompt", "chosen")] == [0, sources[0], references[0]]
     assert [row["chosen"] for row in rows[::2]] == references
-    assert main(["nbest", "pairs", str(tmp_path / "train.nbest"), reference, f"out={tmp_path / 'p'}"]) == 2
-    assert "needs the source of every sentence" in capsys.readouterr().err
+    assert "needs the source of every sentence" in refused(
+        "nbest", "pairs", str(tmp_path / "train.nbest"), reference, f"out={tmp_path / 'p'}"
+    )
     # What a column gains needs no references.
     column = ["nbest", "pairs", str(nbest), f"out={tmp_path / 'p'}", "metric=column"]
-    assert main([*column, "gain_column=LM"]) == 0
+    succeed(*column, "gain_column=LM")
     rows = [json.loads(line) for line in (tmp_path / "p").read_text().splitlines()]
     assert [row["margin"] for row in rows] == [1] * 6
-    assert main(column) == 2
-    assert "gain_column=NAME" in capsys.readouterr().err
+    assert "gain_column=NAME" in refused(*column)
 
 
-def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, printed: Said, refused: Said) -> None:
     (tmp_path / "text").write_text("the cat sleeps\nthe dog runs\nthe cat runs\n")
-    assert main(["lm", f"text={tmp_path / 'text'}", "order=2", f"out={tmp_path / 'lm.arpa'}"]) == 0
+    succeed("lm", f"text={tmp_path / 'text'}", "order=2", f"out={tmp_path / 'lm.arpa'}")
     # Duplicates and sentences that come in any order of numbers; words that the model does not know.
     lists = [(7, "the cat sleeps"), (7, "the cat sleeps"), (2, "the zebra runs"), (2, ""), (3, "the </s> runs")]
     (tmp_path / "list").write_text("".join(f"{i} ||| {text} ||| TM= 1 ||| -1\n" for i, text in lists))
     arguments = [str(tmp_path / "list"), f"lm={tmp_path / 'lm.arpa'}", "nbest_duplicates=drop"]
-    assert main(["nbest", "score", *arguments, f"out={tmp_path / 'column'}"]) == 0
-    assert json.loads(capsys.readouterr().out)["hypotheses"] == 5
+    assert json.loads(printed("nbest", "score", *arguments, f"out={tmp_path / 'column'}"))["hypotheses"] == 5
     lm = NgramModel.from_arpa(read_arpa(tmp_path / "lm.arpa"))
     told = [float(line) for line in (tmp_path / "column").read_text().splitlines()]
     for value, (_, text) in zip(told, lists, strict=True):
         assert value == pytest.approx(lm.sentence_logprob(lm.vocabulary.ids(text.split())), rel=1e-6)
     assert told[4] == told[2]
-    assert main(["nbest", "score", str(tmp_path / "list"), f"out={tmp_path / 'column'}"]) == 2
-    assert "lm=MODEL.arpa" in capsys.readouterr().err
+    assert "lm=MODEL.arpa" in refused("nbest", "score", str(tmp_path / "list"), f"out={tmp_path / 'column'}")
 
 
-def test_ranking_by_the_utility_within_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ranking_by_the_utility_within_lists(tmp_path: Path, remarked: Said, printed: Said, refused: Said) -> None:
     (tmp_path / "list").write_text("a b c\na b d\na b c d\nx\n")
     (tmp_path / "ref").write_text("a b c d\n")
     arguments = [f"out={tmp_path / 'out'}", "mbr=chrf", "nbest_size=4", f"ref={tmp_path / 'ref'}"]
-    assert main(["nbest", "rescore", str(tmp_path / "list"), *arguments]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = json.loads(printed("nbest", "rescore", str(tmp_path / "list"), *arguments))["rows"]
     assert rows["reranked"]["bleu"] == rows["oracle"]["bleu"] == 100
     assert [rows[name]["ter"] for name in ("first", "reranked", "oracle")] == [25, 0, 0]
     assert rows["reranked"]["ter_against_first"]["difference"] == -25
     assert [line.split(" ||| ")[1] for line in (tmp_path / "out").read_text().splitlines()][-1] == "x"
-    assert main(["nbest", "rescore", str(tmp_path / "list"), *arguments]) == 0
-    assert "reranking was by agreement in chrf, which this table also measures" in capsys.readouterr().err
+    assert "reranking was by agreement in chrf, which this table also measures" in remarked(
+        "nbest", "rescore", str(tmp_path / "list"), *arguments
+    )
     several = [*arguments, "run=r", f"weights={tmp_path / 'w'}"]
-    assert main(["nbest", "rescore", str(tmp_path / "list"), *several]) == 2
-    message = capsys.readouterr().err
+    message = refused("nbest", "rescore", str(tmp_path / "list"), *several)
     assert f"run=r weights={tmp_path / 'w'} mbr=chrf" in message
     assert "several things to rank by" in message
 
@@ -287,12 +267,12 @@ BARE = ["model.rerank.ngrams=0", "model.rerank.length=false", "loss.tune.heldout
 
 @pytest.mark.parametrize("loss", ["loss=mira", "loss=xbleu"])
 def test_features_on_some_lines_are_learned(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, loss: str
+    tmp_path: Path, printed: Said, caplog: pytest.LogCaptureFixture, loss: str
 ) -> None:
     caplog.set_level("INFO")
     given = with_features(tmp_path, "train")
     keys = [*BARE, loss] if loss == "loss=mira" else [*RERANK, *BARE[:2]]
-    assert main(["train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given]) == 0
+    succeed("train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given)
     summary = summary_of(tmp_path / "run")
     assert (summary["heldout_ranked_BLEU"], summary["active_features"]) == (100, 1)
     assert "only some of the 240 lines have 1 features: Bad_word (180); those that vary" in caplog.text
@@ -300,36 +280,41 @@ def test_features_on_some_lines_are_learned(
     assert f"{tmp_path / 'train.nbest'}:10: TM is missing here and on 0 other lines of 240" in caplog.text
     assert list(summary["weights"]["dense"]) == ["LM", "TM", "total score"]
     arguments = [str(tmp_path / "train.nbest"), f"run={tmp_path / 'run'}", f"out={tmp_path / 'out'}"]
-    capsys.readouterr()
-    assert main(["nbest", "rescore", *arguments, given[1].replace("references", "ref")]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"]["reranked"]["bleu"] == 100
+    assert (
+        json.loads(printed("nbest", "rescore", *arguments, given[1].replace("references", "ref")))["rows"]["reranked"][
+            "bleu"
+        ]
+        == 100
+    )
     assert caplog.text.count("10: TM is missing here") == 2
 
 
 def test_features_on_some_lines_may_be_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     given = with_features(tmp_path, "train")
     keys = [*BARE, "loss=mira", "model.rerank.given_sparse=false"]
-    assert main(["train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given]) == 0
+    succeed("train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given)
     summary = summary_of(tmp_path / "run")
     assert (summary["active_features"], summary["heldout_ranked_BLEU"] < 100) == (0, True)
     assert "Bad_word (180); they are not learned: model.rerank.given_sparse=true" in caplog.text
     assert "stay 0" not in caplog.text
     caplog.clear()
-    assert main(["train", f"run={tmp_path / 'mert'}", "model=rerank", *BARE, "loss=mert", *given]) == 0
+    succeed("train", f"run={tmp_path / 'mert'}", "model=rerank", *BARE, "loss=mert", *given)
     assert "the weights of 1 sparse features (Bad) stay 0; loss=mira, pro or xbleu learns them" in caplog.text
 
 
-def test_records_hold_references_and_text_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_hold_references_and_text_ids(tmp_path: Path, printed: Said) -> None:
     words = "the cat sleeps here now"
     held = {"src": "x", "ref": [words], "outputs": ["the dog sleeps here now", words], "scores": [-1, -2]}
     nbest = tmp_path / "list.jsonl"
     nbest.write_text("".join(json.dumps({"id": f"s{n}", **held}) + "\n" for n in range(3)))
-    assert main(["nbest", "pairs", str(nbest), f"out={tmp_path / 'pairs'}"]) == 0
+    succeed("nbest", "pairs", str(nbest), f"out={tmp_path / 'pairs'}")
     assert [json.loads(line)["id"] for line in (tmp_path / "pairs").read_text().splitlines()] == ["s0", "s1", "s2"]
-    capsys.readouterr()
-    assert main(["nbest", "oracle", str(nbest)]) == 0
-    assert json.loads(capsys.readouterr().out)["oracle"] == 100
-    assert main(["nbest", "rescore", str(nbest), "mbr=bleu", f"out={tmp_path / 'out'}"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"]["oracle"]["bleu"] == 100
+    assert json.loads(printed("nbest", "oracle", str(nbest)))["oracle"] == 100
+    assert (
+        json.loads(printed("nbest", "rescore", str(nbest), "mbr=bleu", f"out={tmp_path / 'out'}"))["rows"]["oracle"][
+            "bleu"
+        ]
+        == 100
+    )
     nbest.write_text(json.dumps({"id": "a", **held, "ref": None}) + "\n")
     assert main(["nbest", "oracle", str(nbest)]) == 2

@@ -10,8 +10,8 @@ import pytest
 import sacrebleu
 
 import xlate
+from tests.commands import succeed
 from tests.test_rerank_end_to_end import as_json, write_lists
-from xlate.cli.main import main
 
 MIRA = ["loss=mira", "loss.tune.heldout_every=4", "model.rerank.mbr=chrf"]
 
@@ -41,14 +41,14 @@ def write(path: Path, lists: list[dict[str, Any]]) -> str:
 def test_training_and_ranking_equal_the_commands(tmp_path: Path, lists: list[dict[str, Any]]) -> None:
     file = write(tmp_path / "lists.jsonl", lists)
     given = [f"nbest={file}", f"references={tmp_path / 'train.ref'}", f"run={tmp_path / 'command'}"]
-    assert main(["train", "model=rerank", *MIRA, *given]) == 0
+    succeed("train", "model=rerank", *MIRA, *given)
     keys = {"model.rerank.mbr": "chrf", "loss.tune.heldout_every": 4}
     reranker = xlate.Reranker.train(lists, references(tmp_path), loss="mira", **keys)
     weights = "weights.safetensors"
     assert (reranker.run / weights).read_bytes() == (tmp_path / "command" / weights).read_bytes()
     assert reranker.figures["heldout_ranked_BLEU"] == 100 > reranker.figures["heldout_first_BLEU"]
     out = tmp_path / "out.jsonl"
-    assert main(["nbest", "rescore", file, f"run={tmp_path / 'command'}", f"out={out}"]) == 0
+    succeed("nbest", "rescore", file, f"run={tmp_path / 'command'}", f"out={out}")
     ranked = reranker.rank(lists)
     assert ranked == [json.loads(line) for line in out.read_text().splitlines()]
     assert [one["outputs"][0]["text"] for one in ranked] == references(tmp_path)
@@ -88,7 +88,7 @@ def test_a_run_is_kept_and_found_again(tmp_path: Path, lists: list[dict[str, Any
 def test_agreement_equals_the_command_and_a_function_may_judge(tmp_path: Path, lists: list[dict[str, Any]]) -> None:
     out = tmp_path / "out.jsonl"
     file = write(tmp_path / "lists.jsonl", lists)
-    assert main(["nbest", "rescore", file, "mbr=chrf", f"out={out}"]) == 0
+    succeed("nbest", "rescore", file, "mbr=chrf", f"out={out}")
     assert xlate.mbr(lists) == [json.loads(line) for line in out.read_text().splitlines()]
     pairs: list[tuple[str, str]] = []
 

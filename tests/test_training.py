@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import xlate
+from tests.commands import Said, succeed
 from tests.test_rerank_end_to_end import RERANK, write_lists
-from xlate.cli.main import main
 from xlate.report.run_directory import RunDirectory
 from xlate.training import overrides_of
 
@@ -35,16 +35,15 @@ def test_a_reporter_hears_every_scalar(tmp_path: Path) -> None:
 
 
 def test_a_reporter_is_named_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Said
 ) -> None:
     monkeypatch.chdir(tmp_path)
     given = write_lists(tmp_path, "train", range(20))
     (tmp_path / "my_reporter.py").write_text("heard = []\ndef report(*figure):\n    heard.append(figure)\n")
-    assert main(["train", "run=run", *RERANK, *given, "reporter=my_reporter.report"]) == 0
+    succeed("train", "run=run", *RERANK, *given, "reporter=my_reporter.report")
     import my_reporter  # type: ignore[import-not-found]
 
     assert ("rerank/heldout_loss", 0) in [(tag, step) for tag, _, step in my_reporter.heard]
     # It is no part of the run.
-    assert main(["train", "run=run", *RERANK, *given]) == 0
-    assert main(["train", "run=other", *RERANK, *given, "reporter=my_reporter.nothing"]) == 2
-    assert "MODULE.FUNCTION" in capsys.readouterr().err
+    succeed("train", "run=run", *RERANK, *given)
+    assert "MODULE.FUNCTION" in refused("train", "run=other", *RERANK, *given, "reporter=my_reporter.nothing")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Said, succeed
 from tests.test_rerank_end_to_end import RERANK, shown_text, summary_of, write_lists
-from xlate.cli.main import main
 from xlate.report.run_directory import Records
 
 
@@ -16,14 +16,14 @@ from xlate.report.run_directory import Records
     "keys", [RERANK, ["model=rerank", "loss=mira", "loss.tune.heldout_every=4"]], ids=["xbleu", "mira"]
 )
 def test_a_column_is_learned_without_references(
-    tmp_path: Path, keys: list[str], caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, keys: list[str], caplog: pytest.LogCaptureFixture, printed: Said
 ) -> None:
     caplog.set_level("INFO")
     nbest, _, source = write_lists(tmp_path, "train", range(40))
     # The judge likes the third hypothesis, the totals like the first.
     (tmp_path / "qe").write_text("\n".join(["0.1", "0.2", "0.9", "0.3"] * 40) + "\n")
     column = [f"add_scores=qe={tmp_path / 'qe'}", "model.rerank.gain_column=qe", "model.rerank.metric=column"]
-    assert main(["train", f"run={tmp_path / 'run'}", *keys, nbest, source, *column, "samples=1"]) == 0
+    succeed("train", f"run={tmp_path / 'run'}", *keys, nbest, source, *column, "samples=1")
     summary = summary_of(tmp_path / "run")
     assert not [name for name in summary if "BLEU" in name]
     assert [summary[f"heldout_{name}_column"] for name in ("first", "ranked", "oracle")] == [10, 90, 90]
@@ -35,15 +35,16 @@ def test_a_column_is_learned_without_references(
     assert "nan" not in caplog.text
     assert shown_text(tmp_path / "run", "samples/heldout")[0] == "| source | first | reranked | oracle |"
     # The lists to rank need neither references nor the column.
-    capsys.readouterr()
     rescored = [nbest.removeprefix("nbest="), f"run={tmp_path / 'run'}", source.removeprefix("nbest_")]
-    assert main(["nbest", "rescore", *rescored, f"out={tmp_path / 'out'}", f"best_out={tmp_path / 'best'}"]) == 0
-    assert "rows" not in json.loads(capsys.readouterr().out)
+    assert "rows" not in json.loads(
+        printed("nbest", "rescore", *rescored, f"out={tmp_path / 'out'}", f"best_out={tmp_path / 'best'}")
+    )
     assert (tmp_path / "best").read_text() == (tmp_path / "train.ref").read_text()
 
 
-def test_other_gains_need_references(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_gains_need_references(tmp_path: Path, refused: Said) -> None:
     nbest, *_ = write_lists(tmp_path, "train", range(4))
     mixed = ["model.rerank.gain_column=LM", "model.rerank.metric='bleu:1,column:1'"]
-    assert main(["train", f"run={tmp_path / 'run'}", *RERANK, nbest, *mixed]) == 2
-    assert "lists that have a column to learn for" in capsys.readouterr().err
+    assert "lists that have a column to learn for" in refused(
+        "train", f"run={tmp_path / 'run'}", *RERANK, nbest, *mixed
+    )

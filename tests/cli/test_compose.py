@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from omegaconf.errors import OmegaConfBaseException
 
+from tests.commands import Capture
 from xlate.cli.arguments import Words
 from xlate.cli.compose import run_with_hydra
 from xlate.cli.streams import begin_talk
@@ -18,7 +19,7 @@ from xlate.report.runs import Run
 
 
 @pytest.mark.parametrize(("flags", "level"), [(["--quiet"], "WARNING"), ([], "INFO"), (["--verbose"], "DEBUG")])
-def test_how_much_is_said(flags: list[str], level: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_how_much_is_said(flags: list[str], level: str, capsys: Capture) -> None:
     root, ours = logging.getLogger(), logging.getLogger("xlate")
     before = root.level, ours.level, list(root.handlers)
     try:

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from tests.cli.refusing import UNABLE
+from tests.commands import Said, succeed
 from xlate.arrays.stored import open_arrays, save_arrays
-from xlate.cli.main import main
 from xlate.cli.streams import WORDS, in_words
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -161,32 +161,24 @@ def test_an_error_without_a_number() -> None:
     assert words.startswith("a.npy: not written completely\n  seen:     100 requested and 7 written")
 
 
-def test_a_folder_in_the_way_and_a_file_as_folder(
-    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_in_the_way_and_a_file_as_folder(files: Path, tmp_path: Path, refused: Said) -> None:
     text = files / "text"
     (tmp_path / "file").write_text("mine")
     score = ["score", f"hyp={text}", f"ref=[{text}]", "bootstrap=2"]
-    assert main([*score, f"out={tmp_path}"]) == 2
-    assert f"{tmp_path}: a folder, not a file" in capsys.readouterr().err
-    assert main([*score, f"out={tmp_path / 'file' / 'x'}"]) == 2
-    assert "is a file, not a folder" in capsys.readouterr().err
-    assert main(["prepare", f"work={tmp_path / 'file'}", "data=demo"]) == 2
-    assert "a work directory needs a folder" in capsys.readouterr().err
+    assert f"{tmp_path}: a folder, not a file" in refused(*score, f"out={tmp_path}")
+    assert "is a file, not a folder" in refused(*score, f"out={tmp_path / 'file' / 'x'}")
+    assert "a work directory needs a folder" in refused("prepare", f"work={tmp_path / 'file'}", "data=demo")
     assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize("arguments", [["nbest", "import", "list", "ref=[ref]"], ["export", "run=run"]])
-def test_a_nul_in_a_name(
-    files: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_nul_in_a_name(files: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch, refused: Said) -> None:
     monkeypatch.chdir(files)
-    assert main([*arguments, "out='a\0b'"]) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    assert "Traceback" not in refused(*arguments, "out='a\0b'")
 
 
 def test_import_of_a_list_replaces_only_stores(
-    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Said
 ) -> None:
     """`mkdir mine; echo x > mine/thesis.txt; xlate nbest import … out=mine`: the file stays."""
     monkeypatch.chdir(tmp_path)
@@ -198,23 +190,21 @@ def test_import_of_a_list_replaces_only_stores(
         ("mine", "something other than a candidate store"),
         ("q/..", "not a usable folder name"),
     ):
-        assert main([*given, f"out={out}"]) == 2
-        assert said in capsys.readouterr().err
+        assert said in refused(*given, f"out={out}")
     assert Path("mine/thesis.txt").read_text() == "x\n"
     for _ in range(2):
-        assert main([*given, "out=q"]) == 0
+        succeed(*given, "out=q")
     assert sorted(os.listdir()) == ["mine", "q"]
 
 
 @pytest.mark.parametrize("name", ["corpus", "generated"])
-def test_prepare_replaces_only_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_prepare_replaces_only_stages(tmp_path: Path, refused: Said, name: str) -> None:
     """`xlate prepare … work=PROJECT` leaves the user's own PROJECT/corpus alone, and writes nothing beside it."""
     text = tmp_path / "project" / name / "raw.txt"
     text.parent.mkdir(parents=True)
     text.write_text("the training text\n")
     (text.parent / "stage.json").write_text('{"identity": "mine", "title": "a play"}')
-    assert main(["prepare", f"work={tmp_path / 'project'}", "data=demo"]) == 2
-    assert "the folder contains something other than" in capsys.readouterr().err
+    assert "the folder contains something other than" in refused("prepare", f"work={tmp_path / 'project'}", "data=demo")
     assert text.read_text() == "the training text\n"
     assert sorted(os.listdir(tmp_path / "project")) == [name]
 

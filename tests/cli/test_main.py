@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.commands import Capture, Said
 from xlate import __version__
 from xlate.cli import main as cli
 from xlate.cli.completion import SHELLS
@@ -18,16 +19,14 @@ from xlate.cli.main import COMMANDS, main
 from xlate.errors import InputError, Interrupted
 
 
-def test_usage_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    text = capsys.readouterr().out
+def test_usage_lists_every_command(printed: Said) -> None:
+    text = printed()
     assert all(name in text for name in COMMANDS)
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["-v", "--version"], ["-q", "-V"]])
-def test_version(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 0
-    assert capsys.readouterr().out.startswith("xlate ")
+def test_version(arguments: list[str], printed: Said) -> None:
+    assert printed(*arguments).startswith("xlate ")
 
 
 def test_a_process_looks_rarely_for_lost_objects_and_not_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,18 +41,12 @@ def test_a_process_looks_rarely_for_lost_objects_and_not_at_its_end(monkeypatch:
     assert seen[0][0] > before[0]
 
 
-def test_errors_name_the_command_wherever_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["-q", "translate", "run=nowhere"]) == 2
-    assert capsys.readouterr().err.startswith("xlate translate: ")
-    assert main(["-q", "trian"]) == 2
-    assert capsys.readouterr().err.startswith("xlate trian: ")
-    assert main(["-c", "job", "-q", "translate", "run=nowhere"]) == 0
-    assert "run: nowhere" in capsys.readouterr().out
-
-
-def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trian"]) == 2
-    assert "did you mean train?" in capsys.readouterr().err
+def test_errors_name_the_command_wherever_it_stands(printed: Said, refused: Said) -> None:
+    assert refused("-q", "translate", "run=nowhere").startswith("xlate translate: ")
+    said = refused("-q", "trian")
+    assert said.startswith("xlate trian: ")
+    assert "did you mean train?" in said
+    assert "run: nowhere" in printed("-c", "job", "-q", "translate", "run=nowhere")
 
 
 FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "data.train_target=b"]
@@ -63,7 +56,6 @@ FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "d
     ("arguments", "words"),
     [
         (["train", "loss.etta=3"], ["loss.etta", "did you mean loss.eta?"]),
-        (["train", "model=phrase", "model.sparse.words=[all]"], ["choose sparse=…", "sparse=local"]),
         (["train", "loss.eta=much"], ["loss.eta", "much"]),
         (["train", "loss=perceptrn"], ["loss=perceptrn", "did you mean loss=perceptron?"]),
         (["train", "work=nowhere/at/all"], ["nowhere/at/all", "xlate prepare"]),
@@ -86,14 +78,13 @@ FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "d
 def test_bad_input_gives_one_message_and_status_2(
     arguments: list[str],
     words: list[str],
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XLATE_DATA", raising=False)
-    assert main(arguments) == 2
-    seen = capsys.readouterr().err
+    seen = refused(*arguments)
     assert all(word in seen for word in words), seen
     assert "Traceback" not in seen
     assert seen.count("xlate ") - seen.count("remedy:   xlate") <= 2
@@ -114,7 +105,7 @@ def test_exit_statuses(
     raised: BaseException,
     status: int,
     words: str,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails(command: str, arguments: list[str]) -> int:
@@ -134,29 +125,26 @@ def test_a_program_error_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["train"])
 
 
-def test_a_run_of_a_sweep_is_opened_by_its_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_a_sweep_is_opened_by_its_path(tmp_path: Path, refused: Said) -> None:
     run = tmp_path / "loss=pro,seed=1"
     run.mkdir()
-    assert main(["translate", f"run={run}"]) == 2
-    assert "config.yaml" in capsys.readouterr().err
-    assert main(["translate", f"run={tmp_path}/absent=pro"]) == 2
-    assert "absent=pro/config.yaml: not a run directory" in capsys.readouterr().err
-    assert main(["translate", f"run={tmp_path}/absent=pro,seed=1"]) == 2
-    assert "quotes" in capsys.readouterr().err
+    assert "config.yaml" in refused("translate", f"run={run}")
+    assert "absent=pro/config.yaml: not a run directory" in refused("translate", f"run={tmp_path}/absent=pro")
+    assert "quotes" in refused("translate", f"run={tmp_path}/absent=pro,seed=1")
 
 
 def test_outputs_in_folders_of_sweeps_stand_in_lists_without_quotes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, printed: Said, refused: Said
 ) -> None:
     """The names of such folders have the signs that separate values."""
     outputs = [tmp_path / name / "dev.out" for name in ("loss=pro,seed=1", "loss=pro,seed=2", "ref=x")]
     for output in outputs:
         output.parent.mkdir()
         output.write_text("a small house stands here\n")
-    assert main(["score", f"hyp=[{outputs[0]},{outputs[1]}]", f"ref={outputs[2]}", "measures=[bleu]"]) == 0
-    assert '"bleu": 100.0' in capsys.readouterr().out
-    assert main(["score", f"hyp=[{outputs[0]},{tmp_path}/absent=1]", f"ref={outputs[2]}"]) == 2
-    assert "quotes" in capsys.readouterr().err
+    assert '"bleu": 100.0' in printed(
+        "score", f"hyp=[{outputs[0]},{outputs[1]}]", f"ref={outputs[2]}", "measures=[bleu]"
+    )
+    assert "quotes" in refused("score", f"hyp=[{outputs[0]},{tmp_path}/absent=1]", f"ref={outputs[2]}")
 
 
 @pytest.mark.parametrize(
@@ -167,20 +155,17 @@ def test_outputs_in_folders_of_sweeps_stand_in_lists_without_quotes(
         ["-v", "-c", "job", "train", "loss.eta=0.5"],
     ],
 )
-def test_options_stand_anywhere(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 0
-    assert "eta: 0.5" in capsys.readouterr().out
+def test_options_stand_anywhere(arguments: list[str], printed: Said) -> None:
+    assert "eta: 0.5" in printed(*arguments)
 
 
-def test_words_of_a_command_and_values_of_options_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "a", "--cfg", "job", "b"]) == 0
-    assert yaml.safe_load(capsys.readouterr().out)["runs"] == ["a", "b"]
+def test_words_of_a_command_and_values_of_options_are_told_apart(printed: Said) -> None:
+    assert yaml.safe_load(printed("report", "a", "--cfg", "job", "b"))["runs"] == ["a", "b"]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "completion"])
-def test_every_command_knows_its_version(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "--version"]) == 0
-    assert capsys.readouterr().out == f"xlate {__version__}\n"
+def test_every_command_knows_its_version(command: str, printed: Said) -> None:
+    assert printed(command, "--version") == f"xlate {__version__}\n"
 
 
 def test_completion_calls_the_command_that_was_typed(tmp_path: Path) -> None:
@@ -196,12 +181,9 @@ def test_completion_calls_the_command_that_was_typed(tmp_path: Path) -> None:
     assert (said.stdout, said.stderr) == (f"{typed}|model.|model=|", "")
 
 
-def test_an_empty_dev_set_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_empty_dev_set_is_refused(tmp_path: Path, refused: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in (("a", "ein haus\n" * 5), ("b", "a house\n" * 5), ("empty", "")):
         (tmp_path / name).write_text(text)
     dev = ["data.dev_source=empty", "data.dev_references=empty"]
-    assert main(["prepare", *FILES, *dev, "work=w"]) == 2
-    assert "empty: an empty dev set" in capsys.readouterr().err
+    assert "empty: an empty dev set" in refused("prepare", *FILES, *dev, "work=w")

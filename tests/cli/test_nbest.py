@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.commands import Capture, Said, succeed
 from xlate.cli.main import main
 
 LINES = [
@@ -26,26 +27,26 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def printed(arguments: list[str], capsys: Capture) -> dict[str, Any]:
     assert main(arguments) == 0, capsys.readouterr().err
     figures: dict[str, Any] = json.loads(capsys.readouterr().out)
     return figures
 
 
-def test_check(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check(files: Path, capsys: Capture) -> None:
     figures = printed(["nbest", "check", str(files / "list"), f"ref={files / 'ref'}"], capsys)
     assert (figures["hypotheses"], figures["lists"], figures["oddities"]) == (4, 2, {})
     assert figures["bleu"]["worst"] <= figures["bleu"]["first"] < figures["bleu"]["oracle"]
 
 
-def test_oracle(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_oracle(files: Path, capsys: Capture) -> None:
     out = files / "best"
     figures = printed(["nbest", "oracle", str(files / "list"), f"ref={files / 'ref'}", f"out={out}"], capsys)
     assert figures["oracle"] > figures["first"]
     assert out.read_text().splitlines()[0] == "the home"
 
 
-def test_rescore(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rescore(files: Path, capsys: Capture) -> None:
     out = files / "new"
     arguments = ["nbest", "rescore", str(files / "list"), f"weights={files / 'weights'}", f"out={out}"]
     figures = printed([*arguments, f"ref={files / 'ref'}"], capsys)
@@ -66,9 +67,7 @@ def test_rescore(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("[weight-file]\nweights\n", "weights:2: a weight file that includes itself"),
     ],
 )
-def test_rescoring_refuses_what_has_no_finite_total(
-    files: Path, capsys: pytest.CaptureFixture[str], weights: str, words: str
-) -> None:
+def test_rescoring_refuses_what_has_no_finite_total(files: Path, capsys: Capture, weights: str, words: str) -> None:
     (files / "weights").write_text(weights)
     (files / "list").write_text(LINES[0].replace("lm= -1", "lm= -100") + "\n")
     assert main(["nbest", "rescore", str(files / "list"), f"weights={files / 'weights'}", f"out={files / 'new'}"]) == 2
@@ -94,9 +93,8 @@ def test_rescoring_refuses_what_has_no_finite_total(
         (["check", "absent"], "cannot be read"),
     ],
 )
-def test_bad_input(arguments: list[str], words: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nbest", *(x.format(list=files / "list", ref=files / "ref") for x in arguments)]) == 2
-    assert words in capsys.readouterr().err
+def test_bad_input(arguments: list[str], words: str, files: Path, refused: Said) -> None:
+    assert words in refused("nbest", *(x.format(list=files / "list", ref=files / "ref") for x in arguments))
 
 
 @pytest.mark.parametrize(
@@ -114,22 +112,19 @@ def test_bad_input(arguments: list[str], words: str, files: Path, capsys: pytest
         (["rescore", "@list", "merge=[b=@more]", "mbr=chrf", "out=@out"], "more:5: a sentence that the first list"),
     ],
 )
-def test_files_that_contradict_each_other(
-    arguments: list[str], words: str, files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_that_contradict_each_other(arguments: list[str], words: str, files: Path, refused: Said) -> None:
     (files / "twice").write_text(2 * (files / "ref").read_text())
     (files / "other").write_text("ein Haus\neine Katze\n")
     (files / "more").write_text((files / "list").read_text() + LINES[0].replace("0 |||", "2 |||") + "\n")
     rows = [(0, "ein haus", "a"), (0, "ein haus", "b"), (1, "ein Hund", "c"), (1, "ein Hund", "d")]
     text = "".join(json.dumps({"id": i, "src": source, "hyp": words}) + "\n" for i, source, words in rows)
     (files / "json").write_text(text)
-    assert main(["nbest", *(x.replace("@", f"{files}/") for x in arguments)]) == 2
-    told = capsys.readouterr().err
+    told = refused("nbest", *(x.replace("@", f"{files}/") for x in arguments))
     assert all(part in told for part in (words, "seen: ", "expected: ", "remedy: "))
     assert not (files / "out").exists()
 
 
-def test_the_list_of_moses_against_its_references(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_moses_against_its_references(shared_data: Path, capsys: Capture) -> None:
     folder = shared_data / "moses"
     reference = folder / "corpus" / "val.tok.en.gz"
     figures = printed(["nbest", "oracle", str(folder / "nbest" / "val.100best.gz"), f"ref={reference}"], capsys)
@@ -138,18 +133,17 @@ def test_the_list_of_moses_against_its_references(shared_data: Path, capsys: pyt
     assert figures["worst"] < figures["first"] < figures["oracle"]
 
 
-def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: Capture, remarked: Said) -> None:
     (files / "list").write_text("".join(f"{line}\n" for line in [*LINES[2:], *LINES[:2]]))
     (files / "ref").write_text("the home\na small cat sat\nnobody\n")
     given = [str(files / "list"), f"ref={files / 'ref'}", "first_id=0"]
     printed(["nbest", "oracle", *given, f"out={files / 'oracle'}"], capsys)
     assert (files / "oracle").read_text().splitlines()[::2] == ["the home", ""]
     arguments = [f"weights={files / 'weights'}", f"out={files / 'new'}", f"best_out={files / 'best'}"]
-    assert main(["nbest", "rescore", *given, *arguments]) == 0
-    assert "1 of 3 sentences have no list" in capsys.readouterr().err
+    assert "1 of 3 sentences have no list" in remarked("nbest", "rescore", *given, *arguments)
     assert (files / "best").read_text() == "the house\na little cat sat\n\n"
     # Without references the source says how many lines there are.
-    assert main(["nbest", "rescore", str(files / "list"), *arguments, f"source={files / 'ref'}", "first_id=0"]) == 0
+    succeed("nbest", "rescore", str(files / "list"), *arguments, f"source={files / 'ref'}", "first_id=0")
     assert (files / "best").read_text() == "the house\na little cat sat\n\n"
     assert (files / "new").read_text().startswith("1 ||| a little cat sat")
 
@@ -158,12 +152,10 @@ def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: pytest.Cap
     ("action", "some", "others"),
     [("score", {"lm", "out"}, {"ref", "weights", "metric"}), ("rescore", {"ref", "weights", "mbr"}, {"lm", "metric"})],
 )
-def test_the_help_of_an_action_has_its_keys(
-    action: str, some: set[str], others: set[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["nbest", action, "--help"]) == 0
+def test_the_help_of_an_action_has_its_keys(action: str, some: set[str], others: set[str], capsys: Capture) -> None:
+    succeed("nbest", action, "--help")
     keys = {line.split("=")[0].strip() for line in capsys.readouterr().out.splitlines() if "=" in line}
     assert some <= keys
     assert not others & keys
-    assert main(["nbest", "--help"]) == 0
+    succeed("nbest", "--help")
     assert all(f"  {key}=" in capsys.readouterr().out for key in others & {"lm"})

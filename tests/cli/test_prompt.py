@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Capture
 from tests.models.test_every_system import phrase
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
@@ -56,7 +57,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, *events: str | BaseException | type[B
 
 
 def test_lines_are_translated_and_empty_ones_are_not(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], translator: Translator
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator
 ) -> None:
     typed(monkeypatch, "", "  ", "a b", " b ")
     converse(translator, explained=False)
@@ -66,7 +67,7 @@ def test_lines_are_translated_and_empty_ones_are_not(
 
 
 def test_a_question_mark_asks_for_the_trace(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], translator: Translator
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator
 ) -> None:
     typed(monkeypatch, "? a b", "?", "a b")
     converse(translator, explained=False)
@@ -80,16 +81,14 @@ def test_a_question_mark_asks_for_the_trace(
     assert trace in capsys.readouterr().out
 
 
-def test_unknown_words_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], translator: Translator
-) -> None:
+def test_unknown_words_are_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator) -> None:
     typed(monkeypatch, "a qqq")
     converse(translator, explained=False)
     assert "unknown words, copied: qqq" in capsys.readouterr().out
 
 
 def test_errors_and_interrupts_end_a_line_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], translator: Translator
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator
 ) -> None:
     undecodable = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
     typed(monkeypatch, "bad", "slow", KeyboardInterrupt(), undecodable, "a")

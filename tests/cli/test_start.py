@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.commands import succeed
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE
 from xlate import __version__
-from xlate.cli.main import main
 
 HEAVY = ("torch", "sacrebleu", "tensorboard", "pandas", "matplotlib", "scipy", "nltk", "thot")
 PROGRAM = """
@@ -27,8 +26,7 @@ sys.exit(status)
 def imported(arguments: list[str], watched: tuple[str, ...], given: str = "") -> str:
     """Which of some modules a command has imported when it ends."""
     program = [sys.executable, "-c", PROGRAM, ",".join(watched), *arguments]
-    known = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    done = subprocess.run(program, input=given, capture_output=True, text=True, env=known, check=True)
+    done = subprocess.run(program, input=given, capture_output=True, text=True, check=True)
     return done.stderr.splitlines()[-1]
 
 
@@ -47,7 +45,7 @@ def test_help_and_configuration_need_no_models(arguments: list[str]) -> None:
 
 def test_translating_needs_neither_pytorch_nor_other_systems(work: Path, tmp_path: Path) -> None:  # noqa: F811
     run = tmp_path / "run"
-    assert main(["train", f"work={work}", f"run={run}", "model=floats", "loss=uniform", "dev_sentences=2"]) == 0
+    succeed("train", f"work={work}", f"run={run}", "model=floats", "loss=uniform", "dev_sentences=2")
     others = ("xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice", "rich")
     given = "a b\n"
     assert imported(["translate", f"run={run}"], (*HEAVY, *others), given) == "[]"
@@ -55,7 +53,7 @@ def test_translating_needs_neither_pytorch_nor_other_systems(work: Path, tmp_pat
 
 def test_translating_with_phrases_needs_nothing_of_training(work: Path, tmp_path: Path) -> None:  # noqa: F811
     run = tmp_path / "run"
-    assert main(["train", f"work={work}", f"run={run}", *PHRASE, "loss=mira", "loss.tune.rounds=1"]) == 0
+    succeed("train", f"work={work}", f"run={run}", *PHRASE, "loss=mira", "loss.tune.rounds=1")
     others = (
         "xlate.models.context.classifiers",
         "xlate.models.tuned",
@@ -66,6 +64,5 @@ def test_translating_with_phrases_needs_nothing_of_training(work: Path, tmp_path
 
 
 def test_the_package_is_the_command() -> None:
-    known = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    done = subprocess.run([sys.executable, "-m", "xlate", "--version"], capture_output=True, text=True, env=known)
+    done = subprocess.run([sys.executable, "-m", "xlate", "--version"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"xlate {__version__}\n")

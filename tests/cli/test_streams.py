@@ -25,8 +25,7 @@ def files(tmp_path: Path) -> Path:
 
 def shell(files: Path, line: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Runs a line of bash in the folder, `xlate` being the command."""
-    root = Path(__file__).resolve().parents[2]
-    known = {**os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "", **environment}
+    known = {**os.environ, "PYTHONUNBUFFERED": "", **environment}
     function = f'xlate() {{ "{sys.executable}" -m xlate.cli.main "$@"; }}\n'
     return subprocess.run(
         ["bash", "-c", function + line], cwd=files, env=known, capture_output=True, check=False, timeout=300

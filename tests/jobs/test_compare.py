@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Said
 from tests.report.pages import Page
 from xlate.cli.commands import run_compare
-from xlate.cli.main import main
 from xlate.config.load import load
 from xlate.config.schema import CompareConfig
 from xlate.text.lines import write_lines
@@ -29,10 +29,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_is_said_of_two_outputs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_said_of_two_outputs(folder: Path, printed: Said) -> None:
     given = ["compare", str(folder / "a"), str(folder / "b"), f"ref={folder / 'ref'}", f"src={folder / 'src'}"]
-    assert main([*given, f"train={folder / 'train'}", "top=3", f"out={folder / 'out'}"]) == 0
-    text = capsys.readouterr().out
+    text = printed(*given, f"train={folder / 'train'}", "top=3", f"out={folder / 'out'}")
     assert "30 sentences, 10 of them identical" in text
     for heading in (
         "Paired test", "BLEU by words of the reference", "F1 of words by their frequency in the training text",
@@ -63,9 +62,8 @@ def test_what_is_said_of_two_outputs(folder: Path, capsys: pytest.CaptureFixture
     assert len(ends) == 1
 
 
-def test_without_a_training_text_there_are_no_frequencies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(folder / "a"), str(folder / "a"), f"ref={folder / 'ref'}"]) == 0
-    text = capsys.readouterr().out
+def test_without_a_training_text_there_are_no_frequencies(folder: Path, printed: Said) -> None:
+    text = printed("compare", str(folder / "a"), str(folder / "a"), f"ref={folder / 'ref'}")
     assert "F1 of words" not in text
     assert "30 of them identical" in text
     assert text.count("  none") == 4
@@ -84,7 +82,7 @@ def test_files_are_written_before_anything_is_printed(folder: Path, monkeypatch:
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["compare.html", "compare.txt"]
 
 
-def test_what_does_not_fit_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_fit_is_refused(folder: Path, refused: Said) -> None:
     write_lines(folder / "short", REFERENCES[:-1])
     for arguments, message in (
         ([str(folder / "a"), str(folder / "short"), f"ref={folder / 'ref'}"], "outputs of different length"),
@@ -94,5 +92,4 @@ def test_what_does_not_fit_is_refused(folder: Path, capsys: pytest.CaptureFixtur
             "a different length",
         ),
     ):
-        assert main(["compare", *arguments]) == 2
-        assert message in capsys.readouterr().err
+        assert message in refused("compare", *arguments)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Said, succeed
 from tests.models.grammar.test_kind import write_cdec_system
 from tests.models.grammar.test_moses_system import ARPA, write_moses_system
 from tests.models.phrase.moses_system import write_system
-from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.moses_ini import read_moses_ini
@@ -90,19 +90,16 @@ def translated(run: Path, text: Path, *given: str) -> tuple[str, str]:
     """The translations, and the lists with all features."""
     out, lists = text.parent.parent / "out", text.parent.parent / "lists"
     asked = [f"input={text}", f"output={out}", "nbest=4", f"nbest_out={lists}", "distinct=false", *given]
-    assert main(["translate", f"run={run}", *asked]) == 0
+    succeed("translate", f"run={run}", *asked)
     return out.read_text(), lists.read_text()
 
 
-def test_the_run_translates_as_the_system_does(
-    system: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_run_translates_as_the_system_does(system: Path, tmp_path: Path, printed: Said) -> None:
     text, run = shutil.copy(system.parent / "in", tmp_path / "system" / "text"), tmp_path / "run"
     expected = translated(system, text)
     # A hierarchical system of Moses is known by its search, whatever its name is.
     key = "moses" if system.name == "moses.ini" else "grammar"
-    assert main(["import", f"{key}={system}", f"out={run}"]) == 0
-    figures = json.loads(capsys.readouterr().out)
+    figures = json.loads(printed("import", f"{key}={system}", f"out={run}"))
     assert figures["rules"] == 6
     assert figures["decoder"] == "cky"
     assert "of 6 rules" in figures["normal_form"]
@@ -135,58 +132,50 @@ def test_joshua_5_writes_the_same_system_in_another_way(joshua: Path) -> None:
         ("goalSymbol=GOAL", "weights-file = none", "joshua.config:7: a missing file"),
     ],
 )
-def test_what_joshua_has_and_xlate_has_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
-) -> None:
+def test_what_joshua_has_and_xlate_has_not(tmp_path: Path, refused: Said, old: str, new: str, message: str) -> None:
     config = write_joshua_system(tmp_path)
     config.write_text(JOSHUA.replace(old, new), encoding="utf-8")
-    assert main(["translate", f"run={config}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}"]) == 2
-    assert message in capsys.readouterr().err
+    assert message in refused("translate", f"run={config}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}")
 
 
 def test_a_grammar_can_take_raw_text(tmp_path: Path) -> None:
     ini, run, raw = write_joshua_system(tmp_path), tmp_path / "run", tmp_path / "raw"
     raw.write_text("Ne va pas.\n", encoding="utf-8")
-    assert main(["import", f"grammar={ini}", f"out={run}", "pair=fr-en", f"filter={raw}"]) == 0
+    succeed("import", f"grammar={ini}", f"out={run}", "pair=fr-en", f"filter={raw}")
     # Tokens are "ne va pas ." for the grammar, and a line again behind it.
     assert Translator.load(run).translate(raw.read_text().splitlines()) == ["do go not."]
 
 
-def test_packed_it_is_one_file(joshua: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_packed_it_is_one_file(joshua: Path, tmp_path: Path, refused: Said) -> None:
     text, run = joshua.parent / "in", tmp_path / "run"
-    assert main(["import", f"grammar={joshua}", f"out={run}", "decoder.pop_limit=20"]) == 0
+    succeed("import", f"grammar={joshua}", f"out={run}", "decoder.pop_limit=20")
     assert config_of_run(run).decoder.pop_limit == 20
     expected = translated(run, text)
-    assert main(["pack", f"run={run}", f"out={tmp_path / 'run.tar'}"]) == 2
-    assert "input=FILE" in capsys.readouterr().err
+    assert "input=FILE" in refused("pack", f"run={run}", f"out={tmp_path / 'run.tar'}")
     for out in ("run.tar", "packed"):
-        assert main(["pack", f"run={run}", f"out={tmp_path / out}", f"input={text}"]) == 0
+        succeed("pack", f"run={run}", f"out={tmp_path / out}", f"input={text}")
     assert len(read_pack(tmp_path / "packed").sentences) == 2
     shutil.rmtree(run)
     for out in ("run.tar", "packed"):
         assert translated(tmp_path / out, text) == expected
 
 
-def test_its_weights_and_its_trees_are_shown(joshua: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_its_weights_and_its_trees_are_shown(joshua: Path, tmp_path: Path, printed: Said) -> None:
     run = tmp_path / "run"
-    assert main(["import", f"grammar={joshua}", f"out={run}"]) == 0
+    succeed("import", f"grammar={joshua}", f"out={run}")
     held = load_weights(run / "weights.safetensors").sets["grammar"]
     assert {0.5, 0.25} & set(held.dense_D.tolist())
-    capsys.readouterr()
-    assert main(["inspect", f"run={run}"]) == 0
-    assert "CopiedWords" in capsys.readouterr().out
-    assert main(["inspect", f"run={run}", "sentence='ne va pas'"]) == 0
-    said = capsys.readouterr().out
+    assert "CopiedWords" in printed("inspect", f"run={run}")
+    said = printed("inspect", f"run={run}", "sentence='ne va pas'")
     assert "ne [X,1] pas | do [X,1] not" in said
-    assert main(["inspect", f"run={run}", f"weights={tmp_path / 'weights'}"]) == 0
+    succeed("inspect", f"run={run}", f"weights={tmp_path / 'weights'}")
     assert "LanguageModel\t" in (tmp_path / "weights").read_text()
 
 
-def test_only_what_a_text_needs(joshua: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_a_text_needs(joshua: Path, tmp_path: Path, printed: Said) -> None:
     text = tmp_path / "system" / "filter"
     text.write_text("pas va\nva pas\n")
-    assert main(["import", f"grammar={joshua}", f"filter={text}", f"out={tmp_path / 'run'}"]) == 0
-    assert json.loads(capsys.readouterr().out)["rules"] < 6
+    assert json.loads(printed("import", f"grammar={joshua}", f"filter={text}", f"out={tmp_path / 'run'}"))["rules"] < 6
     # No line has "ne": the rule of it is gone, and with it the only feature of its own; glue rules are not.
     (words, lists), (expected, others) = translated(tmp_path / "run", text), translated(joshua, text)
     assert words == expected
@@ -195,10 +184,10 @@ def test_only_what_a_text_needs(joshua: Path, tmp_path: Path, capsys: pytest.Cap
     assert translated(tmp_path / "run", text)[0].split()[:1] == ["ne"]
 
 
-def test_what_it_cannot_do_is_said(joshua: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_it_cannot_do_is_said(joshua: Path, tmp_path: Path, refused: Said) -> None:
     run, text, phrases = tmp_path / "run", joshua.parent / "in", write_system(tmp_path)
     phrases.write_text(phrases.read_text() + "[search-algorithm]\n7\n")
-    assert main(["import", f"grammar={joshua}", f"out={run}"]) == 0
+    succeed("import", f"grammar={joshua}", f"out={run}")
     for asked, message in (
         (["translate", f"run={run}", f"input={text}", "decoder.algorithm=cube"], "decoder.algorithm=cky"),
         (["translate", f"run={run}", f"input={text}", "decoder.stack=5"], "decoder.stack"),
@@ -214,12 +203,10 @@ def test_what_it_cannot_do_is_said(joshua: Path, tmp_path: Path, capsys: pytest.
         (["import", f"moses={phrases}", f"out={tmp_path / 'x'}"], "[search-algorithm] 7"),
         (["import", f"grammar={phrases}", f"out={tmp_path / 'x'}"], "xlate import moses=FILE"),
     ):
-        assert main(asked) == 2
-        assert message in capsys.readouterr().err
+        assert message in refused(*asked)
         assert not (tmp_path / "x").exists()
     (run / "model" / "lhs_B.npy").unlink()
-    assert main(["translate", f"run={run}", f"input={text}"]) == 2
-    assert "lhs_B.npy" in capsys.readouterr().err
+    assert "lhs_B.npy" in refused("translate", f"run={run}", f"input={text}")
 
 
 TABLE = "[feature]\nPhraseDictionaryMemory name=T path=t{}\n"

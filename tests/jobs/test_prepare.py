@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import resource
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.clusters import BOX, SLOW, dask, reached
 from tests.jobs.test_mixture import prepared
 from xlate.align.aligner import align
 from xlate.align.lexical import lexical_table
@@ -23,8 +23,6 @@ from xlate.errors import InputError
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import score_phrases
 from xlate.work import align_parts, corpus_parts, text_stages
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def made_from(work: Path) -> dict[str, Any]:
@@ -56,10 +54,9 @@ def sums(work: Path) -> dict[str, str]:
     ("cluster", "part", "memory"),
     [
         ([], 20, "4GB"),
-        (["cluster=box", "cluster.workers=2"], 1000, "500MB"),
-        (["cluster=box", "cluster.workers=2"], 80, "500MB"),
-        pytest.param(["cluster=dask"], 20, "2GB", marks=pytest.mark.slow),
-        pytest.param(["cluster=slurm", "cluster.address=local"], 20, "2GB", marks=pytest.mark.slow),
+        (BOX, 1000, "500MB"),
+        (BOX, 80, "500MB"),
+        *(pytest.param(*one.values, 20, "2GB", marks=one.marks) for one in SLOW),
     ],
 )
 def test_every_cluster_makes_the_same_stages(
@@ -69,15 +66,8 @@ def test_every_cluster_makes_the_same_stages(
     monkeypatch.setattr(text_stages, "PART", part)
     monkeypatch.setattr(align_parts, "PART", part)
     monkeypatch.setattr(corpus_parts, "PART", part)
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
-    with contextlib.ExitStack() as opened:
-        if cluster == ["cluster=dask"]:
-            distributed = pytest.importorskip("distributed")
-            workers = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-            cluster = [*cluster, f"cluster.address={opened.enter_context(workers).scheduler_address}"]
-        elif "cluster=slurm" in cluster:
-            pytest.importorskip("submitit")
-        work = prepared(tmp_path / "there", 1, f"memory={memory}", *cluster).path
+    with reached(cluster) as given:
+        work = prepared(tmp_path / "there", 1, f"memory={memory}", *given).path
     assert sums(work) == expected
     assert not list(work.glob("*-parts"))
 
@@ -139,12 +129,9 @@ def check_same(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("victim", ["worker", "task"])
-def test_a_killed_worker_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: str, step: str
-) -> None:
-    distributed, psutil = pytest.importorskip("distributed"), pytest.importorskip("psutil")
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+def test_a_killed_worker_changes_nothing(tmp_path: Path, victim: str, step: str) -> None:
+    psutil = pytest.importorskip("psutil")
+    with dask() as cluster:
         process = begun(tmp_path, "cluster=dask", f"cluster.address={cluster.scheduler_address}")
         began(process, tmp_path, step)
         worker = psutil.Process(cluster.workers[0].pid)
@@ -160,18 +147,14 @@ def test_a_killed_worker_changes_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_command_that_ends_early_continues(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, step: str
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
-    box = "cluster=box", "cluster.workers=2"
-    process = begun(tmp_path, *box)
+def test_a_command_that_ends_early_continues(tmp_path: Path, number: int, step: str) -> None:
+    process = begun(tmp_path, *BOX)
     began(process, tmp_path, step)
     process.send_signal(number)
     assert process.wait() != 0
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob(f"work/{step}/[!.]*/stage.json")}
     assert kept
-    again = begun(tmp_path, *box)
+    again = begun(tmp_path, *BOX)
     began(again, tmp_path, step)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert again.wait() == 0, (tmp_path / "log.txt").read_text()
@@ -179,17 +162,13 @@ def test_a_command_that_ends_early_continues(
 
 
 @pytest.mark.slow
-def test_a_worker_that_cannot_write_ends_the_command_which_then_continues(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    distributed = pytest.importorskip("distributed")
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+def test_a_worker_that_cannot_write_ends_the_command_which_then_continues(tmp_path: Path) -> None:
     prepared(tmp_path / "work", 1, "stages=[]")
 
     def full(number: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (number, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
+    with dask(1) as cluster:
         client = cluster.get_client()
         # Writing fails as on a full disk.
         client.run(full, 1000)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.commands import Capture, Said, succeed
 from tests.models.test_every_system import SYSTEMS
 from tests.report.examples import make_run
 from tests.report.pages import Page
@@ -67,12 +68,12 @@ def files(folder: Path) -> set[str]:
 
 
 def test_the_page_holds_everything_and_nothing_from_elsewhere(
-    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    runs: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
     monkeypatch.chdir(runs.parent)
     before = files(runs)
-    assert main(["report", str(runs), "sentences=7", "plots=false"]) == 0
+    succeed("report", str(runs), "sentences=7", "plots=false")
     printed = capsys.readouterr()
     assert "± is the standard deviation over seeds" in printed.out
     assert "do not compare" not in printed.err
@@ -102,49 +103,44 @@ def test_without_an_output_of_test_that_of_dev_is_shown(runs: Path, monkeypatch:
     for folder in runs.iterdir():
         (folder / "test.out").rename(folder / "dev.out")
     out = runs.parent / "out"
-    assert main(["report", str(runs), "sentences=3", "plots=false", f"out={out}"]) == 0
+    succeed("report", str(runs), "sentences=3", "plots=false", f"out={out}")
     page = Page((out / "report.html").read_text())
     assert page.texts["h2"][1] == "Significance on dev"
     assert page.texts["b"].count("reference") == 3
 
 
-def test_a_report_is_never_written_into_a_run(
-    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_is_never_written_into_a_run(runs: Path, refused: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     run, before = runs / "eta=1,seed=1", files(runs / "eta=1,seed=1")
-    assert main(["report", str(runs), f"out='{run / 'report'}'"]) == 2
-    assert "a report cannot be written into a run" in capsys.readouterr().err
+    assert "a report cannot be written into a run" in refused("report", str(runs), f"out='{run / 'report'}'")
     monkeypatch.chdir(run)
     assert main(["report", "."]) == 2
     assert files(run) == before
-    assert main(["report", ".", "out=../of-one", "plots=false", "html=false"]) == 0
+    succeed("report", ".", "out=../of-one", "plots=false", "html=false")
     assert files(runs / "of-one") == {"report.md", "report.tsv"}
 
 
-def test_rows_measured_on_another_dev_set_are_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_measured_on_another_dev_set_are_named(runs: Path, capsys: Capture) -> None:
     """A run on the first 10 sentences, and one of another work directory, whose files are gone."""
     few = {"loss": {"eta": 3}, "seed": 1, "work": str(runs.parent / "work"), "dev_sentences": 10}
     for name, settings in (("few", few), ("elsewhere", {"loss": {"eta": 4}, "seed": 1, "work": "gone"})):
         make_run(runs / name, settings, {"finished": True, "dev_bleu": 20.0})
     make_run(runs / "unmeasured", {"loss": {"eta": 5}, "seed": 1, "work": "gone too"}, {"finished": True})
     out = runs.parent / "out"
-    assert main(["report", str(runs), f"out={out}", "plots=false", "explained=0", "sentences=0"]) == 0
+    succeed("report", str(runs), f"out={out}", "plots=false", "explained=0", "sentences=0")
     said = "do not compare BLEU on dev: the dev set of eta=2 is not that of elsewhere, few"
     assert said in capsys.readouterr().err
     assert f"Warning: {said}." in (out / "report.html").read_text()
 
 
-def test_imported_systems_are_named_and_left_out(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_imported_systems_are_named_and_left_out(runs: Path, tmp_path: Path, remarked: Said, refused: Said) -> None:
     make_run(runs / "moses", MOSES, {"finished": True, "pairs": 3})
-    assert main(["report", str(runs), f"out={tmp_path / 'out'}", "plots=false", "html=false"]) == 0
-    assert "no training figures and are left out: moses (moses.ini)\n" in capsys.readouterr().err
+    assert "no training figures and are left out: moses (moses.ini)\n" in remarked(
+        "report", str(runs), f"out={tmp_path / 'out'}", "plots=false", "html=false"
+    )
     table = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "| eta=1 |" in table
     assert "moses" not in table
-    assert main(["report", str(runs / "moses"), f"out={tmp_path / 'out'}"]) == 2
-    assert "only imported systems" in capsys.readouterr().err
+    assert "only imported systems" in refused("report", str(runs / "moses"), f"out={tmp_path / 'out'}")
 
 
 def test_sentences_come_with_the_features_that_decided(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Said, succeed
 from tests.models.phrase.moses_system import write_system
 from xlate.cli.main import main
 from xlate.config.load import load
@@ -62,32 +63,30 @@ def test_settings_that_do_not_fit(given: str) -> None:
         imported(LOWER, given)
 
 
-def test_a_run_that_takes_raw_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_takes_raw_text(tmp_path: Path, remarked: Said) -> None:
     ini, run = write_system(tmp_path), tmp_path / "run"
     (tmp_path / "raw").write_text("A B, c!\nC\n")
     (tmp_path / "ref").write_text("X, z!\nZ\n")
     filtered = [f"moses={ini}", f"filter={tmp_path / 'raw'}"]
-    assert main(["import", *filtered, f"out={run}", "pair=de-en"]) == 0
     assert (
         "the run reads raw de text, tokenised by Moses's rules, lower-cased "
         "(the system's words have no capitals; otherwise set case=keep), and writes plain en text\n"
-    ) in capsys.readouterr().err
+    ) in remarked("import", *filtered, f"out={run}", "pair=de-en")
     assert translated(run, tmp_path) == ["x, z!", "z"]
     # Of the same system with text taken in another way there is another run.
     assert main(["import", *filtered, f"out={run}", "pair=de-en", "case=keep"]) == 2
     # What is based on it takes text as it does, and is tuned on such text.
     tune = [f"loss.tune.source={tmp_path / 'raw'}", f"loss.tune.references=[{tmp_path / 'ref'}]", "loss.tune.rounds=1"]
     tuned = tmp_path / "tuned"
-    assert main(["train", "model=phrase", "loss=mira", f"base={run}", f"run={tuned}", *tune]) == 0
+    succeed("train", "model=phrase", "loss=mira", f"base={run}", f"run={tuned}", *tune)
     assert isinstance(text_of(tuned), PreparedText)
     assert translated(tuned, tmp_path)[1] == "z"
-    assert main(["pack", f"run={tuned}", f"input={tmp_path / 'raw'}", f"out={tmp_path / 'pack'}"]) == 0
+    succeed("pack", f"run={tuned}", f"input={tmp_path / 'raw'}", f"out={tmp_path / 'pack'}")
     assert isinstance(text_of(tmp_path / "pack"), PreparedText)
-    assert main(["import", f"moses={ini}", f"out={tmp_path / 'tokens'}"]) == 0
-    assert "for raw text, set pair=SOURCE-TARGET\n" in capsys.readouterr().err
+    assert "for raw text, set pair=SOURCE-TARGET\n" in remarked("import", f"moses={ini}", f"out={tmp_path / 'tokens'}")
     assert translated(tmp_path / "tokens", tmp_path) == ["A B, c!", "C"]
 
 
 def translated(run: Path, folder: Path) -> list[str]:
-    assert main(["translate", f"run={run}", f"input={folder / 'raw'}", f"output={folder / 'out'}"]) == 0
+    succeed("translate", f"run={run}", f"input={folder / 'raw'}", f"output={folder / 'out'}")
     return (folder / "out").read_text().splitlines()

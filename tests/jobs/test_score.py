@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.commands import Capture, Said
 from xlate.cli.main import main
 from xlate.errors import InputError
 from xlate.jobs.score import read_output
@@ -31,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def scored(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[str, Any], str]:
+def scored(folder: Path, capsys: Capture, *arguments: str) -> tuple[dict[str, Any], str]:
     status = main(["score", f"ref={folder / 'ref'}", "bootstrap=50", *arguments])
     captured = capsys.readouterr()
     assert status == 0, captured.err
@@ -42,7 +43,7 @@ def files(folder: Path, name: str, ending: str = "") -> str:
     return ",".join(f"{folder / name}{seed}{ending}" for seed in range(3))
 
 
-def test_runs_have_mean_and_deviation_and_a_test(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_have_mean_and_deviation_and_a_test(folder: Path, capsys: Capture) -> None:
     figures, words = scored(
         folder, capsys, f"hyp=[{files(folder, 'a')}]", f"against=[{files(folder, 'b')}]", "measures=[bleu,lexacc]"
     )
@@ -60,14 +61,15 @@ def test_runs_have_mean_and_deviation_and_a_test(folder: Path, capsys: pytest.Ca
     assert "by sentence" in words
 
 
-def test_a_line_that_ter_would_take_hours_for_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_that_ter_would_take_hours_for_is_refused(folder: Path, capsys: Capture, refused: Said) -> None:
     write_lines(folder / "long", [*REFERENCES[:-1], "a " * 2001])
-    assert main(["score", f"hyp={folder / 'long'}", f"ref={folder / 'ref'}", "measures=[ter]"]) == 2
-    assert "2,001 words in line 12" in capsys.readouterr().err
+    assert "2,001 words in line 12" in refused(
+        "score", f"hyp={folder / 'long'}", f"ref={folder / 'ref'}", "measures=[ter]"
+    )
     assert "bleu" in scored(folder, capsys, f"hyp={folder / 'long'}", "measures=[bleu]")[0]
 
 
-def test_columns_made_elsewhere_have_means_and_tests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_columns_made_elsewhere_have_means_and_tests(folder: Path, capsys: Capture) -> None:
     named = [",".join(f"comet={file}" for file in files(folder, name, ".comet").split(",")) for name in "ab"]
     figures, words = scored(
         folder, capsys, f"hyp=[{files(folder, 'a')}]", f"against=[{files(folder, 'b')}]", "measures=[bleu]",
@@ -80,19 +82,18 @@ def test_columns_made_elsewhere_have_means_and_tests(folder: Path, capsys: pytes
     assert "comet   0.6550 ± 0.0000 (3)" in words
 
 
-def test_columns_alone_need_no_references(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_columns_alone_need_no_references(folder: Path, printed: Said, refused: Said) -> None:
     columns = [f"columns=[comet={folder / 'a0.comet'}]", f"against_columns=[comet={folder / 'b0.comet'}]"]
     outputs = [f"hyp={folder / 'a0'}", f"against={folder / 'b0'}"]
-    assert main(["score", *outputs, *columns, "measures=[]"]) == 0
-    figures = json.loads(capsys.readouterr().out)
+    figures = json.loads(printed("score", *outputs, *columns, "measures=[]"))
     assert set(figures["paired"]) == {"samples", "trials", "seed", "comet"}
     assert figures["comet"] - figures["against"]["comet"] == pytest.approx(figures["paired"]["comet"]["difference"])
     write_lines(folder / "short", ["1"] * 11)
-    assert main(["score", f"hyp=[{folder / 'a0'},{folder / 'short'}]", "columns=[comet=x]", "measures=[]"]) == 2
-    assert "lines: 12 in a0, 11 in short" in capsys.readouterr().err
+    assert "lines: 12 in a0, 11 in short" in refused(
+        "score", f"hyp=[{folder / 'a0'},{folder / 'short'}]", "columns=[comet=x]", "measures=[]"
+    )
     # Systems without a column in common.
-    assert main(["score", *outputs, columns[0], "measures=[]"]) == 2
-    assert "nothing to compare" in capsys.readouterr().err
+    assert "nothing to compare" in refused("score", *outputs, columns[0], "measures=[]")
 
 
 @pytest.mark.parametrize(
@@ -112,15 +113,12 @@ def test_columns_alone_need_no_references(folder: Path, capsys: pytest.CaptureFi
         (["hyp={f}/nowhere"], "no such run or file"),
     ],
 )
-def test_what_does_not_fit_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
+def test_what_does_not_fit_is_refused(folder: Path, refused: Said, arguments: list[str], message: str) -> None:
     write_lines(folder / "short", ["1"] * 11)
     write_lines(folder / "empty", [])
     names = {"a": str(folder / "a"), "b": str(folder / "b"), "f": str(folder)}
     given = [argument.replace("[{a}]", f"[{files(folder, 'a')}]").format(**names) for argument in arguments]
-    assert main(["score", f"ref={folder / 'ref'}", "bootstrap=0", "measures=[bleu]", *given]) == 2
-    assert message in capsys.readouterr().err
+    assert message in refused("score", f"ref={folder / 'ref'}", "bootstrap=0", "measures=[bleu]", *given)
 
 
 @pytest.mark.parametrize(

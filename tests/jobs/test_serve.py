@@ -24,10 +24,10 @@ from typing import Any
 import pytest
 from waitress.wasyncore import close_all
 
+from tests.commands import Said
 from tests.made_once import as_prepared
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
-from xlate.cli.main import main
 from xlate.config.load import load
 from xlate.config.schema import ServeConfig
 from xlate.config.stored import config_of_run
@@ -224,13 +224,10 @@ def test_the_page_may_load_nothing(server: Any) -> None:
         assert nonce not in reply.read().decode()
 
 
-def test_without_waitress_the_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_waitress_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, refused: Said) -> None:
     monkeypatch.setitem(sys.modules, "waitress", None)
     monkeypatch.delitem(sys.modules, "xlate.jobs.serve")
-    assert main(["serve", "run=absent"]) == 2
-    assert 'pip install "xlate[serve]"' in capsys.readouterr().err
+    assert 'pip install "xlate[serve]"' in refused("serve", "run=absent")
 
 
 @pytest.mark.slow

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Said, succeed
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
-from xlate.cli.main import main
 from xlate.jobs import translation_parts
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 SENTENCE = "nirka no holdo va bolko ast ."
 
 
@@ -25,7 +24,7 @@ def runs(run: Path, phrase_run: Path) -> dict[str, Path]:  # noqa: F811
 def translated(run: Path, folder: Path, lines: list[str], *more: str) -> list[str]:  # noqa: F811
     (folder / "in").write_text("".join(f"{line}\n" for line in lines))
     arguments = [f"run={run}", f"input={folder / 'in'}", f"output={folder / 'out'}", "detokenize=false", *more]
-    assert main(["translate", *arguments]) == 0
+    succeed("translate", *arguments)
     return (folder / "out").read_text().splitlines()
 
 
@@ -65,11 +64,10 @@ def test_tasks_translate_the_parts_of_a_file(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
+    refused: Said,
 ) -> None:
     caplog.set_level("INFO")
     monkeypatch.setattr(translation_parts, "PART", 2)
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     lists, lines = tmp_path / "n", [SENTENCE, "", "zzz . .", ". . .", SENTENCE]
     given = "nbest=3", f"nbest_out={lists}"
     whole = translated(runs["phrase"], tmp_path, lines, *given), lists.read_bytes()
@@ -87,58 +85,45 @@ def test_tasks_translate_the_parts_of_a_file(
     # Each line needs a target, and the input is read several times.
     (tmp_path / "target").write_text("a\n" * 6)
     asked = ["translate", f"run={runs['phrase']}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}", *box]
-    assert main([*asked, f"target={tmp_path / 'target'}"]) == 2
-    assert "5 lines in" in capsys.readouterr().err
+    assert "5 lines in" in refused(*asked, f"target={tmp_path / 'target'}")
     os.mkfifo(tmp_path / "pipe")
-    assert main([*asked, f"input={tmp_path / 'pipe'}"]) == 2
-    assert "can be read only once" in capsys.readouterr().err
-    assert main(["translate", f"run={runs['phrase']}", "cluster=box"]) == 2
-    assert "cluster= translates files" in capsys.readouterr().err
+    assert "can be read only once" in refused(*asked, f"input={tmp_path / 'pipe'}")
+    assert "cluster= translates files" in refused("translate", f"run={runs['phrase']}", "cluster=box")
 
 
-@pytest.mark.parametrize(("model", "processes"), [("block", 1), ("phrase", 2)])
-def test_a_long_line_is_not_forced(
-    runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, processes: int
-) -> None:
-    first = translated(runs[model], tmp_path, [SENTENCE])[0]
+def test_a_long_line_is_not_forced(runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first = translated(runs["phrase"], tmp_path, [SENTENCE])[0]
     (tmp_path / "target").write_text(f"{first} {first}\n{first}\n")
     lines = [" ".join([SENTENCE] * 2), SENTENCE]
-    given = "decoder.max_words=8", f"target={tmp_path / 'target'}", f"processes={processes}"
-    out = translated(runs[model], tmp_path, lines, *given)
+    given = "decoder.max_words=8", f"target={tmp_path / 'target'}", "processes=2"
+    out = translated(runs["phrase"], tmp_path, lines, *given)
     assert out == ["", first]
     assert "line 1: 14 words, more than decoder.max_words=8: not forced" in caplog.text
     assert "1 of 2 targets cannot be reached" in caplog.text
 
 
-def test_a_trace_of_pieces(runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_of_pieces(runs: dict[str, Path], tmp_path: Path, remarked: Said) -> None:
     (tmp_path / "in").write_text(f"{SENTENCE} {SENTENCE}\n")
     for run in runs.values():  # noqa: F402
         given = [f"run={run}", f"input={tmp_path / 'in'}", "decoder.max_words=8", "trace=true"]
-        assert main(["translate", *given]) == 0
-        assert "14)" in capsys.readouterr().err
+        assert "14)" in remarked("translate", *given)
 
 
-@pytest.mark.parametrize(("model", "processes"), [("block", 2), ("phrase", 1)])
-def test_unknown_words_are_counted(
-    runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, processes: int
-) -> None:
+def test_unknown_words_are_counted(runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    translated(runs[model], tmp_path, [". . .", "", "zzz . .", ". . ."], f"processes={processes}")
+    translated(runs["block"], tmp_path, [". . .", "", "zzz . .", ". . ."], "processes=2")
     assert "1 of 9 words unknown (11.1 %), copied unchanged" in caplog.text
     assert "warning" not in caplog.text
     caplog.clear()
-    translated(runs[model], tmp_path, ["zzz yyy xxx", ". . . .", "www vvv"], f"processes={processes}")
+    translated(runs["block"], tmp_path, ["zzz yyy xxx", ". . . .", "www vvv"])
     assert "warning: 5 of 9 words unknown (55.6 %)" in caplog.text
     caplog.clear()
-    translated(runs[model], tmp_path, ["", ""], f"processes={processes}")
+    translated(runs["block"], tmp_path, ["", ""])
     assert "unknown" not in caplog.text
 
 
-def test_search_settings_are_those_of_the_runs_decoder(
-    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_search_settings_are_those_of_the_runs_decoder(runs: dict[str, Path], refused: Said) -> None:
     for model, key in (("block", "pop_limit"), ("phrase", "beam")):
-        assert main(["translate", f"run={runs[model]}", f"decoder.{key}=3"]) == 2
-        seen = capsys.readouterr().err
+        seen = refused("translate", f"run={runs[model]}", f"decoder.{key}=3")
         assert f"seen:     decoder.{key}" in seen
         assert "did you mean decoder." in seen

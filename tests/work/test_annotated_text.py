@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import succeed
 from tests.work.test_corpus_stage import built
-from xlate.cli.main import main
 from xlate.errors import InputError
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary
@@ -137,9 +137,9 @@ def test_each_setting_makes_another_corpus_and_none_the_one_before(tmp_path: Pat
     assert all(one not in seen[:place] for place, one in enumerate(seen))
 
 
-def test_the_built_in_corpus_with_factors_is_the_same_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_built_in_corpus_with_factors_is_the_same_text(tmp_path: Path) -> None:
     for data in ("demo", "demo_factored"):
-        assert main(["prepare", f"work={tmp_path / data}", f"data={data}", *SMALL]) == 0
+        succeed("prepare", f"work={tmp_path / data}", f"data={data}", *SMALL)
     plain, work = WorkDirectory(tmp_path / "demo"), WorkDirectory(tmp_path / "demo_factored")
     assert plain.factor_names("source").names == ()
     for side in ("source", "target"):
@@ -155,24 +155,3 @@ def test_the_built_in_corpus_with_factors_is_the_same_text(tmp_path: Path, capsy
             pos = work.factor("target", "pos", split, number)
             assert [len(pos[row]) for row in range(len(pos))] == [len(work.target_tokens(line)) for line in reference]
     assert len(work.documents()) == 12
-    translated_alike(tmp_path, work, capsys)
-
-
-def translated_alike(folder: Path, work: WorkDirectory, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run takes factored lines and plain ones, and says which line is neither."""
-    trained = [f"work={work.path}", f"run={folder / 'run'}", "model=floats", "loss=uniform", "decoder=mon"]
-    assert main(["train", *trained]) == 0
-    factored = work.source_lines("dev")
-    plain = [" ".join(token.split("|")[0] for token in line.split()) for line in factored]
-    outputs = []
-    for lines in (factored, plain):
-        write_lines(folder / "in", lines)
-        assert main(["translate", f"run={folder / 'run'}", f"input={folder / 'in'}", f"output={folder / 'out'}"]) == 0
-        outputs.append(read_lines(folder / "out"))
-    assert outputs[0] == outputs[1] == read_lines(folder / "run" / "dev.out")
-    write_lines(folder / "in", [*plain, f"{factored[0]} odd"])
-    capsys.readouterr()
-    assert main(["translate", f"run={folder / 'run'}", f"input={folder / 'in'}", f"output={folder / 'out'}"]) == 2
-    seen = capsys.readouterr().err
-    assert f"the text to translate:{len(plain) + 1}: wrong number of factors" in seen
-    assert "odd" in seen

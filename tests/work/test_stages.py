@@ -172,7 +172,6 @@ def write_number(work: str, name: str, made_from: Mapping[str, Any]) -> None:
 def test_parts_that_are_finished_are_left_alone(
     cluster: ClusterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
     monkeypatch.chdir(tmp_path)
     parts = {f"parts/{number}": {"number": number} for number in range(3)}
     write_number(str(tmp_path), "parts/1", parts["parts/1"])

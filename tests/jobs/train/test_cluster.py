@@ -10,18 +10,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.clusters import BOX, SLOW, dask, reached
+from tests.commands import succeed
 from tests.made_once import as_prepared
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH
-from xlate.cli.main import main
 from xlate.jobs.train import tuning
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 LISTS = [
     "loss.lists.rounds=2",
     "loss.lists.folds=2",
@@ -30,14 +29,6 @@ LISTS = [
     "loss.lists.epochs=1",
 ]
 TRAIN = ["train", "work=work", "run=run", "model=phrase", "loss=xbleu", "sparse=local", *FEW, *SEARCH, *LISTS]
-BOX = ["cluster=box", "cluster.workers=2"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def imported_by_workers() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(REPOSITORY))
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +46,10 @@ def again(here: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
-    """A Dask scheduler with two workers."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
-        yield cluster.scheduler_address
-
-
 def trained(folder: Path, *more: str) -> Path:
     """Trains in a folder, whose files are named by relative paths."""
     with contextlib.chdir(folder):
-        assert main([*TRAIN, *more]) == 0
+        succeed(*TRAIN, *more)
     return folder
 
 
@@ -80,24 +63,17 @@ def left_behind(folder: Path) -> list[Path]:
     return list((folder / "work" / "lists").rglob(".*"))
 
 
-def test_tasks_on_this_machine_make_the_same_lists(here: Path, again: Path) -> None:
-    trained(again, *BOX)
+@pytest.mark.parametrize("cluster", [BOX, *SLOW])
+def test_tasks_make_the_same_lists(
+    here: Path, again: Path, monkeypatch: pytest.MonkeyPatch, cluster: list[str]
+) -> None:
+    """And they decode the dev set with the learned weights, in two parts."""
+    monkeypatch.setattr(tuning, "PART", 16)
+    with reached(cluster) as given:
+        trained(again, *given, "loss.lists.processes=2")
     assert sums(again) == sums(here)
     assert len(sums(here)) > 100
     assert left_behind(again) == []
-
-
-@pytest.mark.slow
-def test_the_workers_of_dask_make_the_same_lists(here: Path, again: Path, scheduler: str) -> None:
-    trained(again, "cluster=dask", f"cluster.address={scheduler}", "loss.lists.processes=2")
-    assert sums(again) == sums(here)
-
-
-@pytest.mark.slow
-def test_jobs_of_slurm_make_the_same_lists(here: Path, again: Path) -> None:
-    pytest.importorskip("submitit")
-    trained(again, "cluster=slurm", "cluster.address=local")
-    assert sums(again) == sums(here)
 
 
 def begun(folder: Path, *more: str) -> subprocess.Popen[bytes]:
@@ -116,8 +92,7 @@ def begun(folder: Path, *more: str) -> subprocess.Popen[bytes]:
 def test_a_killed_worker_changes_nothing(here: Path, again: Path, victim: str) -> None:
     psutil = pytest.importorskip("psutil")
     if victim == "worker":
-        distributed = pytest.importorskip("distributed")
-        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        with dask() as cluster:
             process = begun(again, "cluster=dask", f"cluster.address={cluster.scheduler_address}")
             os.kill(cluster.workers[0].pid, signal.SIGKILL)
             assert process.wait() == 0, (again / "log.txt").read_text()
@@ -208,7 +183,7 @@ def tuned(folder: Path, *more: str) -> dict[str, str]:
     """Tunes in a folder in which only the work directory stays."""
     shutil.rmtree(folder / "tuned", ignore_errors=True)
     with contextlib.chdir(folder):
-        assert main([*TUNE, *more]) == 0
+        succeed(*TUNE, *more)
     return tuned_sums(folder)
 
 
@@ -220,31 +195,16 @@ def tuned(folder: Path, *more: str) -> dict[str, str]:
         pytest.param(
             BOX, ["loss=pro", "loss.tune.metric='bleu:1,chrf:1'", "loss.tune.processes=2"], marks=pytest.mark.slow
         ),
-        pytest.param(["cluster=dask"], MIRA, marks=pytest.mark.slow),
-        pytest.param(["cluster=slurm", "cluster.address=local"], MIRA, marks=pytest.mark.slow),
+        *(pytest.param(*one.values, MIRA, marks=one.marks) for one in SLOW),
     ],
 )
 def test_tasks_that_decode_the_dev_set_change_no_weight(
-    place: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-    cluster: list[str],
-    settings: list[str],
+    place: Path, monkeypatch: pytest.MonkeyPatch, cluster: list[str], settings: list[str]
 ) -> None:
     expected = tuned(place, *settings)
-    if cluster == ["cluster=dask"]:
-        cluster = [*cluster, f"cluster.address={request.getfixturevalue('scheduler')}"]
-    elif "cluster=slurm" in cluster:
-        pytest.importorskip("submitit")
     monkeypatch.setattr(tuning, "PART", 16)
-    assert tuned(place, *settings, *cluster) == expected
-
-
-@pytest.mark.slow
-def test_tasks_tune_with_learned_weights(here: Path, again: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "PART", 16)
-    trained(again, *BOX)
-    assert sums(again) == sums(here)
+    with reached(cluster) as given:
+        assert tuned(place, *settings, *given) == expected
 
 
 def begun_tuning(folder: Path, *more: str) -> subprocess.Popen[bytes]:
@@ -261,8 +221,7 @@ def begun_tuning(folder: Path, *more: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.slow
 def test_a_worker_killed_while_it_decodes_the_dev_set_changes_nothing(place: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+    with dask() as cluster:
         process = begun_tuning(place, "cluster=dask", f"cluster.address={cluster.scheduler_address}")
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         assert process.wait() == 0, (place / "log.txt").read_text()

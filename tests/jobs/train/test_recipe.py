@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from tests.commands import succeed, summary_of
 from tests.models.test_every_system import SYSTEMS
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
-from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.sparse_features import full_explanation
 from xlate.jobs.train import recipe
@@ -38,7 +37,7 @@ def test_it_is_the_bleu_that_the_finished_run_has(run: Path) -> None:  # noqa: F
     going, stopped = (SimpleNamespace(stop=stop) for stop in (False, True))
     bleu = of_run(run, going).measured(file.sets)
     assert bleu is not None
-    assert bleu == pytest.approx(json.loads((run / "summary.json").read_text())["dev_bleu"], abs=1e-3)
+    assert bleu == pytest.approx(summary_of(run)["dev_bleu"], abs=1e-3)
     other = {name: weights.copy() for name, weights in file.sets.items()}
     other["linked"].dense_D[:] *= -1
     worse = of_run(run, going).measured(other)
@@ -48,7 +47,7 @@ def test_it_is_the_bleu_that_the_finished_run_has(run: Path) -> None:  # noqa: F
 
 
 def test_training_is_the_same_without_and_says_it_with(run: Path, work: Path, tmp_path: Path) -> None:  # noqa: F811
-    assert main(["train", f"work={work}", f"run={tmp_path / 'off'}", *QUICK, "dev_every=0"]) == 0
+    succeed("train", f"work={work}", f"run={tmp_path / 'off'}", *QUICK, "dev_every=0")
     weights = [(folder / "weights.safetensors").read_bytes() for folder in (run, tmp_path / "off")]
     assert weights[0] == weights[1]
     said = [(folder / "metrics.jsonl").read_text() for folder in (run, tmp_path / "off")]

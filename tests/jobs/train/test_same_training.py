@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.commands import succeed
 from tests.report.examples import make_run
 from tests.test_end_to_end import run, work  # noqa: F401
-from xlate.cli.main import main
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
@@ -45,7 +45,7 @@ def test_a_row_of_another_table_is_taken_with_all_that_it_has(
     rows = ("one-row1", "one-row2", "two-row1", "two-row2")
     sweep = ["-m", "experiment=" + ",".join(f"paper/{row}" for row in rows), "measure_test=true"]
     few = [f"work={work}", "dev_sentences=5", "samples=1", f"hydra.sweep.dir={folder}"]
-    assert main(["train", *sweep, *few, "--config-dir", str(tmp_path / "mine")]) == 0
+    succeed("train", *sweep, *few, "--config-dir", str(tmp_path / "mine"))
 
     def held(row: str, name: str) -> Any:
         return json.loads((folder / f"experiment=paper/{row}" / name).read_text())
@@ -61,7 +61,7 @@ def test_a_row_of_another_table_is_taken_with_all_that_it_has(
     page = (tmp_path / "page.md").read_text()
     assert page.count("| 2 | x |") == 2
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("summary.json")}
-    assert main(["train", *sweep, *few, "--config-dir", str(tmp_path / "mine")]) == 0
+    succeed("train", *sweep, *few, "--config-dir", str(tmp_path / "mine"))
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("summary.json")} == before
 
 
