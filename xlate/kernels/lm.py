@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Bytes, Floats, Floats32, Ints, Ints32, Uints
 from xlate.compiled import compiled, embedded, inlined, loop, prefetch
-from xlate.kernels.memory import EMPTY, first_slot, pack, slot_of
+from xlate.kernels.memory import EMPTY, first_slot, pack, places, row_values, slot_of
 
 SLOT = np.dtype([("key", np.uint64), ("logprob", np.float32), ("next", np.int32)])
 CONTEXT = np.dtype([("backoff", np.float32), ("suffix", np.int32)])
@@ -129,8 +129,8 @@ def step(arrays: NgramArrays, state: int, word: int) -> tuple[float, int]:
 @loop
 def step_all(arrays: NgramArrays, states_Q: Ints32, words_Q: Ints32) -> tuple[Floats, Ints32]:
     """`step` for Q independent queries."""
-    logprob_Q = np.empty(len(words_Q), dtype=np.float64)
-    next_Q = np.empty(len(words_Q), dtype=np.int32)
+    logprob_Q = np.empty(len(words_Q), np.float64)
+    next_Q = np.empty(len(words_Q), np.int32)
     for q in range(len(words_Q)):
         logprob_Q[q], next_Q[q] = step(arrays, states_Q[q], words_Q[q])
     return logprob_Q, next_Q
@@ -151,9 +151,9 @@ def walk_sentences(arrays: NgramArrays, begin: int, end_word: int, words_T: Ints
     """The log probabilities of S sentences, each starting in state `begin` and ending with `end_word` unless it is
     negative.
     """
-    totals_S = np.empty(len(offsets_S1) - 1, dtype=np.float64)
+    totals_S = np.empty(len(offsets_S1) - 1, np.float64)
     for s in range(len(offsets_S1) - 1):
-        total, state = walk(arrays, begin, words_T[offsets_S1[s] : offsets_S1[s + 1]])
+        total, state = walk(arrays, begin, row_values(words_T, offsets_S1, s))
         if end_word >= 0:
             logprob, state = step(arrays, state, end_word)
             total += logprob
@@ -164,10 +164,10 @@ def walk_sentences(arrays: NgramArrays, begin: int, end_word: int, words_T: Ints
 @loop
 def walk_tokens(arrays: NgramArrays, begin: int, end_word: int, words_T: Ints32, offsets_S1: Ints) -> Floats:
     """The log probability of each word of S sentences and of the `end_word` of each, in order, (T + S,)."""
-    logprob_N, at = np.empty(len(words_T) + len(offsets_S1) - 1, dtype=np.float64), 0
+    logprob_N, at = np.empty(len(words_T) + len(offsets_S1) - 1, np.float64), 0
     for s in range(len(offsets_S1) - 1):
         state = begin
-        for t in range(offsets_S1[s], offsets_S1[s + 1]):
+        for t in places(offsets_S1, s):
             logprob_N[at], state = step(arrays, state, words_T[t])
             at += 1
         logprob_N[at], state = step(arrays, state, end_word)
@@ -197,10 +197,10 @@ class PhrasesAlone(NamedTuple):
 @loop
 def walk_alone(lm: NgramArrays, empty_state: int, offsets_O1: Ints, words_W: Ints32) -> tuple[Ints32, Floats]:
     """Computes `states_W` and `rest_W` of phrases."""
-    states_W, rest_W = np.empty(len(words_W), dtype=np.int32), np.empty(len(words_W), dtype=np.float64)
+    states_W, rest_W = np.empty(len(words_W), np.int32), np.empty(len(words_W), np.float64)
     for o in range(len(offsets_O1) - 1):
         state = empty_state
-        for at in range(offsets_O1[o], offsets_O1[o + 1]):
+        for at in places(offsets_O1, o):
             rest_W[at], state = step(lm, state, words_W[at])
             states_W[at] = state
         total = 0.0

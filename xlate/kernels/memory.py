@@ -34,8 +34,8 @@ def build_table(keys_K: Uints) -> HashTable:
         ValueError: a key occurs twice, or equals `EMPTY`.
     """
     size = slots_for(len(keys_K))
-    table = HashTable(np.full(size, EMPTY, dtype=np.uint64), np.full(size, -1, dtype=np.int32))
-    twice = _fill(table.keys_H, table.rows_H, np.ascontiguousarray(keys_K, dtype=np.uint64))
+    table = HashTable(np.full(size, EMPTY, np.uint64), np.full(size, -1, np.int32))
+    twice = _fill(table.keys_H, table.rows_H, np.ascontiguousarray(keys_K, np.uint64))
     if twice >= 0:
         raise ValueError(f"key {keys_K[twice]} at row {twice} appears twice or is the empty mark")
     return table
@@ -102,7 +102,7 @@ def find(table: HashTable, key: np.uint64) -> int:
 @compiled
 def find_all(table: HashTable, keys_Q: Uints) -> Ints32:
     """The rows of Q keys, -1 where one is not in the table."""
-    rows_Q = np.empty(len(keys_Q), dtype=np.int32)
+    rows_Q = np.empty(len(keys_Q), np.int32)
     for q in range(len(keys_Q)):
         rows_Q[q] = find(table, keys_Q[q])
     return rows_Q
@@ -138,10 +138,10 @@ def new_tally(capacity: int) -> Tally:
     while slots < 2 * capacity:
         slots *= 2
     return Tally(
-        np.full(slots, -1, dtype=np.int32),
-        np.full(slots // 2, EMPTY, dtype=np.uint64),
-        np.zeros(slots // 2, dtype=np.int32),
-        np.zeros(1, dtype=np.int64),
+        np.full(slots, -1, np.int32),
+        np.full(slots // 2, EMPTY, np.uint64),
+        np.zeros(slots // 2, np.int32),
+        np.zeros(1, np.int64),
     )
 
 
@@ -214,10 +214,10 @@ def new_trie(capacity: int) -> Trie:
     slots = 16
     while slots < 2 * capacity:
         slots *= 2
-    size_1 = np.ones(1, dtype=np.int64)
-    parent_N = np.full(slots // 2, -1, dtype=np.int32)
-    word_N = np.full(slots // 2, -1, dtype=np.int32)
-    return Trie(np.full(slots, EMPTY, dtype=np.uint64), np.full(slots, -1, dtype=np.int32), parent_N, word_N, size_1)
+    size_1 = np.ones(1, np.int64)
+    parent_N = np.full(slots // 2, -1, np.int32)
+    word_N = np.full(slots // 2, -1, np.int32)
+    return Trie(np.full(slots, EMPTY, np.uint64), np.full(slots, -1, np.int32), parent_N, word_N, size_1)
 
 
 @compiled
@@ -258,11 +258,11 @@ def child(trie: Trie, parent: int, word: int) -> int:
 def intern_rows(ids_T: Ints32, offsets_S1: Ints) -> tuple[Trie, Ints32]:
     """Puts S whole sequences into a new trie; returns it and the node of each, shape (S,)."""
     trie = new_trie(1024)
-    node_S = np.empty(len(offsets_S1) - 1, dtype=np.int32)
+    node_S = np.empty(len(offsets_S1) - 1, np.int32)
     for s in range(len(node_S)):
         trie = room(trie, offsets_S1[s + 1] - offsets_S1[s])
         node = ROOT
-        for t in range(offsets_S1[s], offsets_S1[s + 1]):
+        for t in places(offsets_S1, s):
             node = child(trie, node, ids_T[t])
         node_S[s] = node
     return trie, node_S
@@ -271,7 +271,7 @@ def intern_rows(ids_T: Ints32, offsets_S1: Ints) -> tuple[Trie, Ints32]:
 @compiled
 def spell(parent_N: Ints32, word_N: Ints32, node_S: Ints32) -> tuple[Ints32, Ints]:
     """The sequences of S nodes as flat words and offsets; the inverse of `intern_rows`."""
-    offsets_S1 = np.zeros(len(node_S) + 1, dtype=np.int64)
+    offsets_S1 = np.zeros(len(node_S) + 1, np.int64)
     for s in range(len(node_S)):
         length = 0
         node = node_S[s]
@@ -279,7 +279,7 @@ def spell(parent_N: Ints32, word_N: Ints32, node_S: Ints32) -> tuple[Ints32, Int
             length += 1
             node = parent_N[node]
         offsets_S1[s + 1] = offsets_S1[s] + length
-    ids_T = np.empty(offsets_S1[-1], dtype=np.int32)
+    ids_T = np.empty(offsets_S1[-1], np.int32)
     for s in range(len(node_S)):
         node = node_S[s]
         for t in range(offsets_S1[s + 1] - 1, offsets_S1[s] - 1, -1):
@@ -291,10 +291,10 @@ def spell(parent_N: Ints32, word_N: Ints32, node_S: Ints32) -> tuple[Ints32, Int
 @compiled
 def take_rows(ids_T: Ints32, offsets_S1: Ints, row_R: Ints) -> tuple[Ints32, Ints]:
     """The sequences of R rows as flat words and offsets, without an extra number per word."""
-    offsets_R1 = np.zeros(len(row_R) + 1, dtype=np.int64)
+    offsets_R1 = np.zeros(len(row_R) + 1, np.int64)
     for r in range(len(row_R)):
         offsets_R1[r + 1] = offsets_R1[r] + offsets_S1[row_R[r] + 1] - offsets_S1[row_R[r]]
-    taken_T = np.empty(offsets_R1[-1], dtype=np.int32)
+    taken_T = np.empty(offsets_R1[-1], np.int32)
     for r in range(len(row_R)):
         first = offsets_S1[row_R[r]]
         for t in range(offsets_R1[r], offsets_R1[r + 1]):
@@ -312,8 +312,8 @@ def preorder(parent_N: Ints32, word_N: Ints32) -> Ints32:
 @compiled
 def _walk(order: Ints32, first_N1: Ints) -> Ints32:
     """Numbers the nodes depth first; the sorted children of node n are `order[first_N1[n]:first_N1[n + 1]]`."""
-    rank_N = np.empty(len(first_N1) - 1, dtype=np.int32)
-    waiting = np.empty(len(first_N1), dtype=np.int32)
+    rank_N = np.empty(len(first_N1) - 1, np.int32)
+    waiting = np.empty(len(first_N1), np.int32)
     waiting[0] = ROOT
     top, rank = 1, 0
     while top > 0:
@@ -341,8 +341,8 @@ def distinct_rows(bits_OK: Uints) -> tuple[Ints32, Ints]:
     size = 8
     while size < 2 * rows:
         size *= 2
-    slots_H = np.full(size, FREE, dtype=np.int64)
-    number_O, first_F = np.zeros(rows, dtype=np.int32), np.empty(rows, dtype=np.int64)
+    slots_H = np.full(size, FREE, np.int64)
+    number_O, first_F = np.zeros(rows, np.int32), np.empty(rows, np.int64)
     count = 0
     for o in range(rows):
         key = row_key(bits_OK, o)
@@ -359,17 +359,35 @@ def distinct_rows(bits_OK: Uints) -> tuple[Ints32, Ints]:
     return number_O, first_F[:count].copy()
 
 
+@inlined
+def bounds(offsets_R1: AnyInts, row: int) -> tuple[int, int]:
+    """Where the values of a ragged row begin and end."""
+    return offsets_R1[row], offsets_R1[row + 1]
+
+
+@inlined
+def places(offsets_R1: AnyInts, row: int) -> range:
+    """The places of the values of a ragged row."""
+    return range(offsets_R1[row], offsets_R1[row + 1])
+
+
+@inlined
+def row_values(values_N: AnyArray, offsets_R1: AnyInts, row: int) -> AnyArray:
+    """The values of a ragged row."""
+    return values_N[offsets_R1[row] : offsets_R1[row + 1]]
+
+
 @loop
 def best_of_rows(score_B: Floats, offsets_S1: Ints, most: int) -> Ints:
     """The places of the `most` highest scores of each of S rows, best first; ties go to the first."""
-    places, size = np.empty(len(score_B), np.int64), 0
+    best, size = np.empty(len(score_B), np.int64), 0
     for s in range(len(offsets_S1) - 1):
-        first, last = offsets_S1[s], offsets_S1[s + 1]
+        first, last = bounds(offsets_S1, s)
         order = np.argsort(-score_B[first:last], kind="mergesort")
         for rank in range(min(most, last - first)):
-            places[size] = first + order[rank]
+            best[size] = first + order[rank]
             size += 1
-    return places[:size].copy()
+    return best[:size].copy()
 
 
 @loop

@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Bytes, Floats, Floats32, Ints, Ints16, Ints32, Uints
 from xlate.compiled import compiled, loop
-from xlate.kernels.memory import HashTable, Tally, count, find, new_tally, pack, room_for
+from xlate.kernels.memory import HashTable, Tally, bounds, count, find, new_tally, pack, places, room_for, row_values
 from xlate.kernels.pairs import PhrasePairs, Sides
 
 FORWARD, BACKWARD, BOTH = 1, 2, 3
@@ -30,9 +30,9 @@ def merge(
     second, 3 both).
     """
     most = len(first_source) + len(second_source)
-    source_U, target_U = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-    origin_U = np.empty(most, dtype=np.uint8)
-    offsets_S1 = np.zeros(len(first_offsets_S1), dtype=np.int64)
+    source_U, target_U = np.empty(most, np.int32), np.empty(most, np.int32)
+    origin_U = np.empty(most, np.uint8)
+    offsets_S1 = np.zeros(len(first_offsets_S1), np.int64)
     u = 0
     for s in range(len(first_offsets_S1) - 1):
         a, b = first_offsets_S1[s], second_offsets_S1[s]
@@ -71,11 +71,11 @@ def grow(
     """Which links of the union to keep; see `xlate.align.aligner` for the rules."""
     kept_U: Bools = origin_U == BOTH
     for s in range(len(offsets_S1) - 1):
-        start, end = offsets_S1[s], offsets_S1[s + 1]
+        start, end = bounds(offsets_S1, s)
         source, target, origin, kept = source_U[start:end], target_U[start:end], origin_U[start:end], kept_U[start:end]
-        grid = np.zeros((source_lengths_S[s] + 2, target_lengths_S[s] + 2), dtype=np.bool_)
-        has_source = np.zeros(source_lengths_S[s], dtype=np.bool_)
-        has_target = np.zeros(target_lengths_S[s], dtype=np.bool_)
+        grid = np.zeros((source_lengths_S[s] + 2, target_lengths_S[s] + 2), np.bool_)
+        has_source = np.zeros(source_lengths_S[s], np.bool_)
+        has_target = np.zeros(target_lengths_S[s], np.bool_)
         for u in range(len(source)):
             if kept[u]:
                 _take(u, source, target, kept, grid, has_source, has_target)
@@ -143,10 +143,10 @@ def lexical_weights(pairs: PhrasePairs, links: InnerLinks, table: HashTable, pro
     weight_B = np.ones(len(pairs.source_B))
     for b in range(len(weight_B)):
         p, q, x = pairs.source_B[b], pairs.target_B[b], links.shape_B[b]
-        given = pairs.source_T[pairs.source_offsets_P1[p] : pairs.source_offsets_P1[p + 1]]
-        words = pairs.target_U[pairs.target_offsets_Q1[q] : pairs.target_offsets_Q1[q + 1]]
-        total, linked = np.zeros(len(words)), np.zeros(len(words), dtype=np.int64)
-        for k in range(links.offsets_X1[x], links.offsets_X1[x + 1]):
+        given = row_values(pairs.source_T, pairs.source_offsets_P1, p)
+        words = row_values(pairs.target_U, pairs.target_offsets_Q1, q)
+        total, linked = np.zeros(len(words)), np.zeros(len(words), np.int64)
+        for k in places(links.offsets_X1, x):
             at = links.target_K[k]
             row = find(table, pack(given[links.source_K[k]] + 1, words[at] + 1))
             total[at] += probability_K[row] if row >= 0 else np.nan
@@ -169,11 +169,11 @@ def unlikely_words(pairs: PhrasePairs, table: HashTable, probability_K: Floats, 
     The table has the same keys as in `lexical_weights`; a word pair that is missing has probability 0. The word number
     `gap` marks non-terminals on both sides.
     """
-    unlikely_B = np.zeros(len(pairs.source_B), dtype=np.int16)
+    unlikely_B = np.zeros(len(pairs.source_B), np.int16)
     for b in range(len(unlikely_B)):
         p, q = pairs.source_B[b], pairs.target_B[b]
-        given = pairs.source_T[pairs.source_offsets_P1[p] : pairs.source_offsets_P1[p + 1]]
-        for u in range(pairs.target_offsets_Q1[q], pairs.target_offsets_Q1[q + 1]):
+        given = row_values(pairs.source_T, pairs.source_offsets_P1, p)
+        for u in places(pairs.target_offsets_Q1, q):
             word = pairs.target_U[u]
             if word == gap:
                 continue
@@ -199,9 +199,9 @@ def cooccurrences(text: Sides) -> Uints:
     for sentence in range(len(source_S1) - 1):
         words = source_S1[sentence + 1] - source_S1[sentence]
         tally = room_for(tally, words * (1 + target_S1[sentence + 1] - target_S1[sentence]))
-        for j in range(source_S1[sentence], source_S1[sentence + 1]):
+        for j in places(source_S1, sentence):
             count(tally, pack(NULL, source_T[j]))
-            for i in range(target_S1[sentence], target_S1[sentence + 1]):
+            for i in places(target_S1, sentence):
                 count(tally, pack(target_U[i], source_T[j]))
     return tally.keys_K[: tally.size_1[0]].copy()
 
@@ -213,14 +213,14 @@ def expectation_maximisation(
     """p(s|t) of every pair after a number of iterations from the uniform distribution; shape (K,)."""
     source_T, source_S1, target_U, target_S1 = text
     probability_K = np.ones(len(keys_K))
-    row_X = np.empty(1, dtype=np.int64)
+    row_X = np.empty(1, np.int64)
     for _ in range(iterations):
         expected_K, total_V = np.zeros(len(keys_K)), np.zeros(target_words)
         for sentence in range(len(source_S1) - 1):
-            first, last = target_S1[sentence], target_S1[sentence + 1]
+            first, last = bounds(target_S1, sentence)
             if last - first + 1 > len(row_X):
-                row_X = np.empty(2 * (last - first + 1), dtype=np.int64)
-            for j in range(source_S1[sentence], source_S1[sentence + 1]):
+                row_X = np.empty(2 * (last - first + 1), np.int64)
+            for j in places(source_S1, sentence):
                 row_X[0] = find(table, pack(NULL, source_T[j]))
                 total = probability_K[row_X[0]]
                 for i in range(first, last):
@@ -240,12 +240,12 @@ def expectation_maximisation(
 @loop
 def model1_costs(pairs: PhrasePairs, table: HashTable, probability_K: Floats, floor: float) -> Floats32:
     """-ln Π_j 1/(l + 1) Σ_{i=0..l} p(s_j|t_i) of B phrase pairs, t_0 being NULL; a factor is at least `floor`."""
-    costs_B = np.empty(len(pairs.source_B), dtype=np.float32)
+    costs_B = np.empty(len(pairs.source_B), np.float32)
     for b in range(len(costs_B)):
         p, q = pairs.source_B[b], pairs.target_B[b]
-        first, last = pairs.target_offsets_Q1[q], pairs.target_offsets_Q1[q + 1]
+        first, last = bounds(pairs.target_offsets_Q1, q)
         cost = 0.0
-        for j in range(pairs.source_offsets_P1[p], pairs.source_offsets_P1[p + 1]):
+        for j in places(pairs.source_offsets_P1, p):
             row = find(table, pack(NULL, pairs.source_T[j]))
             total = probability_K[row] if row >= 0 else 0.0
             for i in range(first, last):

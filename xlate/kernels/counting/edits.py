@@ -13,6 +13,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.compiled import loop
+from xlate.kernels.memory import bounds, places, row_values
 
 _SHIFTED_WORDS, _SHIFT_DISTANCE, _SHIFTS_TRIED = 10, 50, 1000
 _BAND = 25
@@ -39,13 +40,13 @@ def edit_statistics(
     """
     statistics_C2 = np.empty((len(offsets_C1) - 1, 2))
     for i in range(len(candidate_offsets_I1) - 1):
-        first, last = reference_rows_I1[i], reference_rows_I1[i + 1]
+        first, last = bounds(reference_rows_I1, i)
         mean = (reference_offsets_R1[last] - reference_offsets_R1[first]) / (last - first)
-        for c in range(candidate_offsets_I1[i], candidate_offsets_I1[i + 1]):
-            words_N = ids_T[offsets_C1[c] : offsets_C1[c + 1]]
+        for c in places(candidate_offsets_I1, i):
+            words_N = row_values(ids_T, offsets_C1, c)
             fewest = _FAR
             for row in range(first, last):
-                reference_M = reference_ids_U[reference_offsets_R1[row] : reference_offsets_R1[row + 1]]
+                reference_M = row_values(reference_ids_U, reference_offsets_R1, row)
                 fewest = min(fewest, _edits(words_N, reference_M))
             statistics_C2[c, 0], statistics_C2[c, 1] = fewest, mean
     return statistics_C2
@@ -55,7 +56,7 @@ def edit_statistics(
 def _edits(words_N: Ints32, reference_M: Ints32) -> int:
     """Shifts and the edit distance that they leave."""
     n, m = len(words_N), len(reference_M)
-    cost_NM = np.full((n + 1, m + 1), _FAR, dtype=np.int32)
+    cost_NM = np.full((n + 1, m + 1), _FAR, np.int32)
     for j in range(m + 1):
         cost_NM[0, j] = j
     shifts = tried = 0
@@ -139,8 +140,8 @@ def _best_shift(words_N: Ints32, reference_M: Ints32, cost_NM: Ints32, tried: in
 def _aligned(words_N: Ints32, reference_M: Ints32, cost_NM: Ints32) -> tuple[Ints, Bools, Bools]:
     """How many words of the hypothesis belong to the first 0…M of the reference, and the wrong words of both."""
     n, m = len(words_N), len(reference_M)
-    before_M1 = np.zeros(m + 1, dtype=np.int64)
-    wrong_N, wrong_M = np.ones(n, dtype=np.bool_), np.ones(m, dtype=np.bool_)
+    before_M1 = np.zeros(m + 1, np.int64)
+    wrong_N, wrong_M = np.ones(n, np.bool_), np.ones(m, np.bool_)
     i, j = n, m
     while i > 0 or j > 0:
         differ = i == 0 or j == 0 or words_N[i - 1] != reference_M[j - 1]

@@ -8,6 +8,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, lent, loop
+from xlate.kernels.memory import places
 
 TABLE = 1 << 16
 
@@ -56,7 +57,7 @@ def sweep(
     """
     behind, before, counts, table = lent(behind), lent(before), lent(counts), lent(table)
     classes = len(counts.first_C)
-    s_C, p_C = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
+    s_C, p_C = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
     moved, risen = 0, 0.0
     for at in range(len(order_X)):
         word = order_X[at]
@@ -84,7 +85,7 @@ def sweep(
 def _by_class(neighbours: Neighbours, class_V: Ints32, word: int, counts_C: Ints) -> int:
     """Adds up a word's neighbours by class, without the word itself; returns how often it is its own neighbour."""
     itself = 0
-    for at in range(neighbours.offsets_V1[word], neighbours.offsets_V1[word + 1]):
+    for at in places(neighbours.offsets_V1, word):
         if neighbours.word_N[at] == word:
             itself = int(neighbours.count_N[at])
         else:

@@ -16,6 +16,7 @@ from xlate.kernels.memory import (
     HashTable,
     Tally,
     Trie,
+    bounds,
     child,
     count,
     find,
@@ -25,6 +26,7 @@ from xlate.kernels.memory import (
     pack,
     room,
     room_for,
+    row_values,
 )
 from xlate.kernels.pairs import (
     DISCONTINUOUS,
@@ -50,11 +52,11 @@ class SentencePair(NamedTuple):
 @compiled
 def sentence_pair(text: Sides, links: SentenceLinks, s: int) -> SentencePair:
     """The words and links of a sentence pair."""
-    low, high = links.offsets_S1[s], links.offsets_S1[s + 1]
-    target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
+    low, high = bounds(links.offsets_S1, s)
+    target = row_values(text.target_U, text.target_offsets_S1, s)
     link_target = links.target_L[low:high]
     return SentencePair(
-        text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]],
+        row_values(text.source_T, text.source_offsets_S1, s),
         target,
         links.source_L[low:high],
         link_target,
@@ -101,8 +103,8 @@ def extract(
         targets = room(targets, len(target) * max_length)
         pairs = room_for(pairs, len(spans))
         shaped = room_for(shaped, len(spans))
-        source_nodes = np.full((len(source), max_length + 1), -1, dtype=np.int32)
-        target_nodes = np.full((len(target), max_length + 1), -1, dtype=np.int32)
+        source_nodes = np.full((len(source), max_length + 1), -1, np.int32)
+        target_nodes = np.full((len(target), max_length + 1), -1, np.int32)
         for row in range(len(spans)):
             source_start, source_end, target_start, target_end = spans[row]
             source_node = _span_node(sources, source, source_nodes, source_start, source_end)
@@ -128,7 +130,7 @@ def consistent_spans(pair: SentencePair, max_source: int, max_target: int) -> In
     source_length, target_length = len(pair.source), len(pair.target)
     source_low, source_high = _reach(source_length, pair.link_source, pair.link_target)
     target_low, target_high = _reach(target_length, pair.link_target, pair.link_source)
-    spans = np.empty((16, 4), dtype=np.int32)
+    spans = np.empty((16, 4), np.int32)
     found = 0
     for target_start in range(target_length):
         low, high = source_length, -1
@@ -156,8 +158,8 @@ def consistent_spans(pair: SentencePair, max_source: int, max_target: int) -> In
 @compiled
 def _reach(length: int, own_K: Ints32, other_K: Ints32) -> tuple[Ints32, Ints32]:
     """The first and the last position on the other side linked to each position; (large, -1) where there is no link."""
-    low = np.full(length, np.iinfo(np.int32).max, dtype=np.int32)
-    high = np.full(length, -1, dtype=np.int32)
+    low = np.full(length, np.iinfo(np.int32).max, np.int32)
+    high = np.full(length, -1, np.int32)
     for k in range(len(own_K)):
         low[own_K[k]] = min(low[own_K[k]], other_K[k])
         high[own_K[k]] = max(high[own_K[k]], other_K[k])
@@ -204,7 +206,7 @@ def pair_occurrences(
     Columns: sentence, source start, source end (half-open), number of the pair, and whether both the first and the last
     target word are linked. `pairs` finds a pair by (source phrase, target phrase). Rows are sorted by sentence only.
     """
-    rows_X5, size = np.empty((1 << 16, 5), dtype=np.int32), 0
+    rows_X5, size = np.empty((1 << 16, 5), np.int32), 0
     for s in range(len(text.source_offsets_S1) - 1):
         pair = sentence_pair(text, links, s)
         source, target, link_source, _, before_U1 = pair
@@ -281,8 +283,8 @@ def count_orientations(
         sources, targets = room(sources, n * max_length), room(targets, m * max_length)
         pairs = room_for(pairs, len(spans_X4))
         counts_NK2 = grown(counts_NK2, pairs.size_1[0], len(spans_X4))
-        source_nodes = np.full((n, max_length + 1), -1, dtype=np.int32)
-        target_nodes = np.full((m, max_length + 1), -1, dtype=np.int32)
+        source_nodes = np.full((n, max_length + 1), -1, np.int32)
+        target_nodes = np.full((m, max_length + 1), -1, np.int32)
         for x in range(len(spans_X4)):
             begin, end, first, last = spans_X4[x]
             source_node = _span_node(sources, pair.source, source_nodes, begin, end)

@@ -8,7 +8,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints8, Ints32
 from xlate.compiled import compiled, inlined, loop
-from xlate.kernels.memory import HashTable, find, grown, pack, whole
+from xlate.kernels.memory import HashTable, bounds, find, grown, pack, places, row_values, whole
 from xlate.kernels.pairs import LEFT, RIGHT, Sides
 
 
@@ -63,15 +63,15 @@ def match_sentences(
     its blocks, or the target spans of the sentence. Matches are in the order (target start, source start, target end,
     source end).
     """
-    offsets_S1 = np.zeros(len(text.source_offsets_S1), dtype=np.int64)
-    matches_M5 = np.empty((1 << 16, 5), dtype=np.int32)
-    latest_Q = np.full(target_finder.row_N.max() + 1, -1, dtype=np.int32)
+    offsets_S1 = np.zeros(len(text.source_offsets_S1), np.int64)
+    matches_M5 = np.empty((1 << 16, 5), np.int32)
+    latest_Q = np.full(target_finder.row_N.max() + 1, -1, np.int32)
     size = whole(0)
     for s in range(len(offsets_S1) - 1):
-        source = text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]]
-        target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
-        source_X3 = np.empty((len(source) * longest, 3), dtype=np.int32)
-        target_X3 = np.empty((len(target) * longest, 3), dtype=np.int32)
+        source = row_values(text.source_T, text.source_offsets_S1, s)
+        target = row_values(text.target_U, text.target_offsets_S1, s)
+        source_X3 = np.empty((len(source) * longest, 3), np.int32)
+        target_X3 = np.empty((len(target) * longest, 3), np.int32)
         source_X3 = source_X3[: _spans(source_finder, source, source_X3)]
         target_X3 = target_X3[: _spans(target_finder, target, target_X3)]
         begin = size
@@ -97,12 +97,12 @@ def _pair_up(
     """Adds the matches of one sentence. `latest_Q` links the spans of equal target phrases; it is all -1 before and
     after.
     """
-    earlier_X = np.empty(len(target_X3), dtype=np.int32)
+    earlier_X = np.empty(len(target_X3), np.int32)
     for x in range(len(target_X3)):
         earlier_X[x] = latest_Q[target_X3[x, 2]]
         latest_Q[target_X3[x, 2]] = x
     for y in range(len(source_X3)):
-        low, high = options_P1[source_X3[y, 2]], options_P1[source_X3[y, 2] + 1]
+        low, high = bounds(options_P1, source_X3[y, 2])
         if high - low <= len(target_X3):
             for block in range(low, high):
                 x = latest_Q[option_target_B[block]]
@@ -131,7 +131,7 @@ def _put(matches_M5: Ints32, size: int, block: int, source_3: Ints32, target_3: 
 
 @compiled
 def _sort(matches_M5: Ints32) -> None:
-    keys = np.empty(len(matches_M5), dtype=np.int64)
+    keys = np.empty(len(matches_M5), np.int64)
     for m in range(len(matches_M5)):
         high = (np.int64(matches_M5[m, 3]) << 16 | matches_M5[m, 1]) << 16
         keys[m] = (high | matches_M5[m, 4]) << 15 | matches_M5[m, 2]
@@ -142,25 +142,25 @@ def _sort(matches_M5: Ints32) -> None:
 def orientation_bigrams(matches_M5: Ints32, offsets_S1: Ints) -> tuple[Ints32, Ints32, Ints8]:
     """The predecessor, successor and orientation of every orientation bigram, sorted by (predecessor, successor)."""
     capacity = max(16, 4 * len(matches_M5))
-    predecessor_E = np.empty(capacity, dtype=np.int32)
-    successor_E = np.empty(capacity, dtype=np.int32)
-    orientation_E = np.empty(capacity, dtype=np.int8)
+    predecessor_E = np.empty(capacity, np.int32)
+    successor_E = np.empty(capacity, np.int32)
+    orientation_E = np.empty(capacity, np.int8)
     size = whole(0)
     for s in range(len(offsets_S1) - 1):
-        low, high = offsets_S1[s], offsets_S1[s + 1]
+        low, high = bounds(offsets_S1, s)
         if low == high:
             continue
         length = 0
         for m in range(low, high):
             length = max(length, matches_M5[m, 4])
         # Matches are sorted by target start; `first[t]` is the first match that starts at t or later.
-        first = np.full(length + 2, high, dtype=np.int64)
+        first = np.full(length + 2, high, np.int64)
         for m in range(high - 1, low - 1, -1):
             first[matches_M5[m, 3]] = m
         for t in range(length, -1, -1):
             first[t] = min(first[t], first[t + 1])
         for m in range(low, high):
-            for n in range(first[matches_M5[m, 4]], first[matches_M5[m, 4] + 1]):
+            for n in places(first, matches_M5[m, 4]):
                 if matches_M5[n, 1] == matches_M5[m, 2]:
                     orientation = RIGHT
                 elif matches_M5[n, 2] == matches_M5[m, 1]:
@@ -179,10 +179,10 @@ def orientation_bigrams(matches_M5: Ints32, offsets_S1: Ints) -> tuple[Ints32, I
 @loop
 def occurrences(finder: PhraseFinder, phrases: int, words_T: Ints32, offsets_S1: Ints) -> tuple[Bools, Bools]:
     """Marks which of P phrases occur in S sentences, and which sentences contain any of them; shapes (P,) and (S,)."""
-    occurs_P = np.zeros(phrases, dtype=np.bool_)
-    holds_S = np.zeros(len(offsets_S1) - 1, dtype=np.bool_)
+    occurs_P = np.zeros(phrases, np.bool_)
+    holds_S = np.zeros(len(offsets_S1) - 1, np.bool_)
     for s in range(len(holds_S)):
-        for start in range(offsets_S1[s], offsets_S1[s + 1]):
+        for start in places(offsets_S1, s):
             node = 0
             for t in range(start, offsets_S1[s + 1]):
                 node = find(finder.table, pack(node, words_T[t]))

@@ -11,6 +11,7 @@ import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.compiled import compiled, loop
+from xlate.kernels.memory import row_values
 
 
 class CountedRows(NamedTuple):
@@ -34,7 +35,7 @@ def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Int
         The number of each sequence, (N,), and one sequence of each number, (M,).
     """
     next_R = runs_R1[:-1].copy()
-    number_N, row_M = np.empty(runs_R1[-1], dtype=np.int32), np.empty(runs_R1[-1], dtype=np.int64)
+    number_N, row_M = np.empty(runs_R1[-1], np.int32), np.empty(runs_R1[-1], np.int64)
     found = 0
     while True:
         least = -1
@@ -69,14 +70,14 @@ def rows_among(ids_T: Ints32, offsets_N1: Ints, others_U: Ints32, offsets_M1: In
     """The row of each of N sorted sequences among M other sorted ones, (N,); -1 where it is not there, or has the
     number 0 of unknown words.
     """
-    row_N, other = np.full(len(offsets_N1) - 1, -1, dtype=np.int32), 0
+    row_N, other = np.full(len(offsets_N1) - 1, -1, np.int32), 0
     for row in range(len(row_N)):
         while other < len(offsets_M1) - 1 and _compare(ids_T, offsets_N1, row, others_U, offsets_M1, other) > 0:
             other += 1
         if other == len(offsets_M1) - 1:
             break
         if _compare(ids_T, offsets_N1, row, others_U, offsets_M1, other) == 0:
-            known = (ids_T[offsets_N1[row] : offsets_N1[row + 1]] > 0).all()
+            known = (row_values(ids_T, offsets_N1, row) > 0).all()
             row_N[row] = other if known else -1
     return row_N
 
@@ -112,9 +113,9 @@ def merge_rows(rows: CountedRows, inverse_X: Ints32) -> tuple[Ints32, Ints32, In
     next_R = rows.runs_R1[:-1].copy()
     # Untouched pages of these cost no memory.
     most = rows.runs_R1[-1]
-    source_B, target_B = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-    shape_B, inverse_B = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-    weight_B = np.empty(most, dtype=np.int64)
+    source_B, target_B = np.empty(most, np.int32), np.empty(most, np.int32)
+    shape_B, inverse_B = np.empty(most, np.int32), np.empty(most, np.int32)
+    weight_B = np.empty(most, np.int64)
     found = 0
     source, target, shape, weight = _next_row(rows, next_R)
     while source >= 0:

@@ -9,6 +9,7 @@ import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.compiled import loop
+from xlate.kernels.memory import bounds, places, row_values
 
 Words = Ints32
 
@@ -44,27 +45,27 @@ def list_statistics(
         reference_ids_U, reference_offsets_R1: words of the references.
         reference_rows_I1: references of instance i, at least one.
     """
-    stats_CK = np.zeros((len(offsets_C1) - 1, 2 + 2 * order), dtype=np.int64)
+    stats_CK = np.zeros((len(offsets_C1) - 1, 2 + 2 * order), np.int64)
     largest = 1
     for i in range(len(reference_rows_I1) - 1):
-        first, last = reference_rows_I1[i], reference_rows_I1[i + 1]
+        first, last = bounds(reference_rows_I1, i)
         largest = max(largest, (reference_offsets_R1[last] - reference_offsets_R1[first]) * order)
     bits = _bits(largest)
-    keys_M, node_M = np.empty(1 << bits, dtype=np.int64), np.empty(1 << bits, dtype=np.int64)
-    most_N, count_N = np.zeros(1 << bits, dtype=np.int64), np.zeros(1 << bits, dtype=np.int64)
-    owner_N = np.zeros(1 << bits, dtype=np.int64)
+    keys_M, node_M = np.empty(1 << bits, np.int64), np.empty(1 << bits, np.int64)
+    most_N, count_N = np.zeros(1 << bits, np.int64), np.zeros(1 << bits, np.int64)
+    owner_N = np.zeros(1 << bits, np.int64)
     counts = keys_M, node_M, most_N, count_N, owner_N
     for i in range(len(candidate_offsets_I1) - 1):
         keys_M[:] = -1
         nodes = 1
-        first, last = reference_rows_I1[i], reference_rows_I1[i + 1]
+        first, last = bounds(reference_rows_I1, i)
         owner_N[:] = -1
         for row in range(first, last):
-            words_L = reference_ids_U[reference_offsets_R1[row] : reference_offsets_R1[row + 1]]
+            words_L = row_values(reference_ids_U, reference_offsets_R1, row)
             nodes = _add_reference(words_L, order, bits, counts, row, nodes)
         owner_N[:nodes] = -1
-        for c in range(candidate_offsets_I1[i], candidate_offsets_I1[i + 1]):
-            words_L = ids_T[offsets_C1[c] : offsets_C1[c + 1]]
+        for c in places(candidate_offsets_I1, i):
+            words_L = row_values(ids_T, offsets_C1, c)
             stats_CK[c, 0] = len(words_L)
             stats_CK[c, 1] = _closest(len(words_L), reference_offsets_R1, first, last)
             _match(words_L, order, bits, counts, c, stats_CK[c])
@@ -158,18 +159,18 @@ def list_overlap(ids_T: Ints32, offsets_H1: Ints, order: int) -> Ints32:
     texts = len(offsets_H1) - 1
     node_E, text_E, count_E, order_M = _numbered(ids_T, offsets_H1, order)
     # The entries of each n-gram, in the order of the texts: a counting sort.
-    first_M1 = np.zeros(len(order_M) + 1, dtype=np.int64)
+    first_M1 = np.zeros(len(order_M) + 1, np.int64)
     for node in node_E:
         first_M1[node + 1] += 1
     first_M1 = np.cumsum(first_M1)
     place_M = first_M1[:-1].copy()
-    sorted_E = np.empty(len(node_E), dtype=np.int64)
+    sorted_E = np.empty(len(node_E), np.int64)
     for e, node in enumerate(node_E):
         sorted_E[place_M[node]] = e
         place_M[node] += 1
-    match_HHN = np.zeros((texts, texts, order), dtype=np.int32)
+    match_HHN = np.zeros((texts, texts, order), np.int32)
     for node, n in enumerate(order_M):
-        for i in range(first_M1[node], first_M1[node + 1]):
+        for i in places(first_M1, node):
             a, count = text_E[sorted_E[i]], count_E[sorted_E[i]]
             for j in range(first_M1[node], i + 1):
                 match_HHN[a, text_E[sorted_E[j]], n] += min(count, count_E[sorted_E[j]])
@@ -184,13 +185,13 @@ def _numbered(ids_T: Ints32, offsets_H1: Ints, order: int) -> tuple[Ints, Ints, 
     """Entries of n-gram, text and count, text by text; and the order of each n-gram, less 1."""
     most = len(ids_T) * order
     bits = _bits(most)
-    keys_M, nodes_M = np.full(1 << bits, -1, dtype=np.int64), np.empty(1 << bits, dtype=np.int64)
-    order_M, entry_M = np.zeros(most + 1, dtype=np.int64), np.full(most + 1, -1, dtype=np.int64)
+    keys_M, nodes_M = np.full(1 << bits, -1, np.int64), np.empty(1 << bits, np.int64)
+    order_M, entry_M = np.zeros(most + 1, np.int64), np.full(most + 1, -1, np.int64)
     node_E, text_E, count_E = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     nodes, entries = 1, 0
     for text in range(len(offsets_H1) - 1):
         before = entries
-        for start in range(offsets_H1[text], offsets_H1[text + 1]):
+        for start in places(offsets_H1, text):
             node = 0
             for n in range(min(order, offsets_H1[text + 1] - start)):
                 slot = slot_of(node, ids_T[start + n], bits, keys_M)

@@ -66,7 +66,7 @@ class RuleStore(NamedTuple):
 def new_rule_store() -> RuleStore:
     """A store without rules."""
     shaped = new_tally(1024)
-    weight_N = np.zeros(len(shaped.keys_K), dtype=np.int64)
+    weight_N = np.zeros(len(shaped.keys_K), np.int64)
     return RuleStore(new_trie(1024), new_trie(1024), new_trie(1024), new_tally(1024), shaped, weight_N)
 
 
@@ -75,7 +75,7 @@ def count_rules(
     text: Sides, links: SentenceLinks, sentences: tuple[int, int], limits: RuleLimits, store: RuleStore
 ) -> RuleStore:
     """Counts the rules in a range of sentence pairs; returns the store, or a larger copy."""
-    chosen_C2 = np.empty((64, 2), dtype=np.int32)
+    chosen_C2 = np.empty((64, 2), np.int32)
     for s in range(sentences[0], sentences[1]):
         pair = sentence_pair(text, links, s)
         if len(pair.link_source) == 0:
@@ -104,9 +104,9 @@ def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[Ints32, Ints32, Ints
     ends at or after each target place.
     """
     spans_X4 = consistent_spans(pair, limits.source_span, limits.target_span)
-    linked = np.zeros(len(pair.source), dtype=np.bool_)
+    linked = np.zeros(len(pair.source), np.bool_)
     linked[pair.link_source] = True
-    initial_X, gap_X = np.ones(len(spans_X4), dtype=np.bool_), np.ones(len(spans_X4), dtype=np.bool_)
+    initial_X, gap_X = np.ones(len(spans_X4), np.bool_), np.ones(len(spans_X4), np.bool_)
     for x in range(len(spans_X4)):
         start, end, target_start, target_end = spans_X4[x]
         tight = linked[start] and linked[end - 1]
@@ -253,6 +253,6 @@ def _with_room(store: RuleStore, rules: int, links: int, limits: RuleLimits) -> 
     shaped = room_for(store.shaped, rules)
     weight_N = store.weight_N
     if len(weight_N) < len(shaped.keys_K):
-        weight_N = np.zeros(len(shaped.keys_K), dtype=np.int64)
+        weight_N = np.zeros(len(shaped.keys_K), np.int64)
         weight_N[: len(store.weight_N)] = store.weight_N
     return RuleStore(sources, targets, shapes, room_for(store.rules, rules), shaped, weight_N)

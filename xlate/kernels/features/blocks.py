@@ -12,7 +12,7 @@ import numpy as np
 from xlate.array_types import Bools, Floats, Floats32, Ints, Ints8, Ints32
 from xlate.compiled import compiled, embedded, inlined, loop
 from xlate.kernels.lm import NgramArrays, step
-from xlate.kernels.memory import HashTable, find, pack
+from xlate.kernels.memory import HashTable, bounds, find, pack, places, row_values
 from xlate.kernels.pairs import NEUTRAL, PhrasePairs
 
 SIDE_BITS = 31
@@ -181,12 +181,12 @@ def lexical_costs(pairs: PhrasePairs, table: HashTable, probability_K: Floats, f
 
     `table` finds the row of p(s|t) in `probability_K`; a mean below `floor`, or of no t, counts as `floor`.
     """
-    costs_B = np.empty(len(pairs.source_B), dtype=np.float32)
+    costs_B = np.empty(len(pairs.source_B), np.float32)
     for b in range(len(costs_B)):
         cost, p, q = 0.0, pairs.source_B[b], pairs.target_B[b]
-        for j in range(pairs.source_offsets_P1[p], pairs.source_offsets_P1[p + 1]):
+        for j in places(pairs.source_offsets_P1, p):
             total, support = 0.0, 0
-            for i in range(pairs.target_offsets_Q1[q], pairs.target_offsets_Q1[q + 1]):
+            for i in places(pairs.target_offsets_Q1, q):
                 row = find(table, pack(pairs.source_T[j], pairs.target_U[i]))
                 if row >= 0 and probability_K[row] > 0.0:
                     total += probability_K[row]
@@ -243,21 +243,21 @@ class SuccessorArrays(NamedTuple):
 @loop
 def _room(instances: int, candidates: int, blocks: BlockArrays, families: int, widest: int) -> Filled:
     return Filled(
-        np.zeros(instances + 1, dtype=np.int64),
-        np.empty((candidates, blocks.dense), dtype=np.float32),
-        np.empty(candidates, dtype=np.float32),
-        np.zeros(candidates + 1, dtype=np.int64),
-        np.empty(candidates * families, dtype=np.int32),
-        np.empty(widest, dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
+        np.zeros(instances + 1, np.int64),
+        np.empty((candidates, blocks.dense), np.float32),
+        np.empty(candidates, np.float32),
+        np.zeros(candidates + 1, np.int64),
+        np.empty(candidates * families, np.int32),
+        np.empty(widest, np.int64),
+        np.zeros(2, np.int64),
     )
 
 
 @loop
 def _lm_states(lm: NgramArrays, begin: int, text: MatchedText, sentence: int) -> Ints32:
     """The state before each target word of a sentence and after the last; shape (T + 1,)."""
-    words_T = text.target_T[text.target_offsets_S1[sentence] : text.target_offsets_S1[sentence + 1]]
-    states = np.empty(len(words_T) + 1, dtype=np.int32)
+    words_T = row_values(text.target_T, text.target_offsets_S1, sentence)
+    states = np.empty(len(words_T) + 1, np.int32)
     states[0] = begin
     for t in range(len(words_T)):
         _, states[t + 1] = step(lm, states[t], words_T[t])
@@ -342,7 +342,7 @@ def _most_candidates(
     """Upper limits for the candidates of all instances together, and of any one of them."""
     most, widest = 0, 0
     for g in groups:
-        low, high = events.group_offsets_G1[g], events.group_offsets_G1[g + 1]
+        low, high = bounds(events.group_offsets_G1, g)
         size = (high - low) * (1 + top)
         if by_target:
             for e in range(low, high):
@@ -372,7 +372,7 @@ def linked_instances(
     """
     most, widest = _most_candidates(groups, top, events, text, by_target)
     filled = _room(len(groups), most, blocks, len(blocks.bigrams.tag_A), widest + 1)
-    sentence, states = -1, np.zeros(1, dtype=np.int32)
+    sentence, states = -1, np.zeros(1, np.int32)
     for i in range(len(groups)):
         match = events.group_G[groups[i]]
         if text.sentence_M[match] != sentence:
@@ -380,7 +380,7 @@ def linked_instances(
             states = _lm_states(lm, begin, text, sentence)
         block, _, source_end, _, target_end = text.rows_M5[match]
         before = Before(int(block), int(source_end), int(states[target_end]))
-        low, high = events.group_offsets_G1[groups[i]], events.group_offsets_G1[groups[i] + 1]
+        low, high = bounds(events.group_offsets_G1, groups[i])
         filled.sizes_2[1] = 0
         for e in range(low, high):
             placed = _placed(text, events.successor_E[e], events.orientation_E[e])
@@ -404,7 +404,7 @@ def neutral_instances(
 ) -> Filled:
     """One instance for each of the `matches` without a predecessor: the match itself, then its source alternatives."""
     filled = _room(len(matches), len(matches) * (1 + top), blocks, 0, 2 + top)
-    sentence, states = -1, np.zeros(1, dtype=np.int32)
+    sentence, states = -1, np.zeros(1, np.int32)
     for i in range(len(matches)):
         match = matches[i]
         if text.sentence_M[match] != sentence:

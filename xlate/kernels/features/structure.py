@@ -13,7 +13,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
 from xlate.compiled import compiled, embedded, inlined, loop, prefetch
-from xlate.kernels.memory import EMPTY, HashTable, find, first_slot, grown, slot_of
+from xlate.kernels.memory import EMPTY, HashTable, find, first_slot, grown, places, slot_of
 
 WORD_PAIR, PAIR_BIGRAM, INSERTION, TARGET_BIGRAM, PARENT_CHILD = range(5)
 # Columns of a fact, and of a described feature: family, both kinds, and the values.
@@ -102,7 +102,7 @@ def _looked_up(known: StructureWeights, family: int, words: tuple[int, int, int,
     """The score of a fact that is not in the cache."""
     total, count, mask = 0.0, 0, np.uint64(len(known.table.keys_H) - 1)
     # The table is rarely in the processor's cache: all of a fact's slots are prefetched before the first is read.
-    for pair in range(known.kinds.pair_offsets_1[family], known.kinds.pair_offsets_1[family + 1]):
+    for pair in places(known.kinds.pair_offsets_1, family):
         values = described(known.kinds, family, words, pair)
         if values[0] != NO_VALUE:
             known.keys_C[count] = feature_key(family, pair, values)
@@ -118,7 +118,7 @@ def _looked_up(known: StructureWeights, family: int, words: tuple[int, int, int,
 
 def new_memory() -> AnyArray:
     """An empty cache of fact scores."""
-    memory = np.zeros(MEMORY, dtype=SCORED)
+    memory = np.zeros(MEMORY, SCORED)
     memory["key"] = EMPTY
     return memory
 
@@ -138,18 +138,18 @@ def numbered(kinds: Kinds, growing: Growing, facts_A5: Ints32, add: bool) -> tup
 
     Also returns the table, perhaps in new arrays.
     """
-    offsets_A1 = np.zeros(len(facts_A5) + 1, dtype=np.int64)
+    offsets_A1 = np.zeros(len(facts_A5) + 1, np.int64)
     most = 0
     for at in range(len(facts_A5)):
         family = facts_A5[at, 0]
         most += kinds.pair_offsets_1[family + 1] - kinds.pair_offsets_1[family]
     if add:
         growing = _with_room(growing, most)
-    ids_N, count = np.empty(most, dtype=np.int32), 0
+    ids_N, count = np.empty(most, np.int32), 0
     for at in range(len(facts_A5)):
         family = facts_A5[at, 0]
         words = (facts_A5[at, 1], facts_A5[at, 2], facts_A5[at, 3], facts_A5[at, 4])
-        for pair in range(kinds.pair_offsets_1[family], kinds.pair_offsets_1[family + 1]):
+        for pair in places(kinds.pair_offsets_1, family):
             values = described(kinds, family, words, pair)
             if values[0] == NO_VALUE:
                 continue
@@ -188,7 +188,7 @@ def _with_room(growing: Growing, more: int) -> Growing:
     while 2 * slots < 3 * needed:
         slots *= 2
     if slots > len(keys_H):
-        keys_H, rows_H = np.full(slots, EMPTY, dtype=np.uint64), np.full(slots, -1, dtype=np.int32)
+        keys_H, rows_H = np.full(slots, EMPTY, np.uint64), np.full(slots, -1, np.int32)
         for old in range(len(growing.keys_H)):
             if growing.keys_H[old] != EMPTY:
                 slot = slot_of(keys_H, growing.keys_H[old])
@@ -209,10 +209,10 @@ def appended(growing: Growing, described_N7: Ints32, keys_N: Uints) -> Growing:
 @compiled
 def description_keys(kinds: Kinds, described_F7: Ints32) -> Uints:
     """The keys of described features, (F,); `EMPTY` where a family does not cross a feature's kinds."""
-    keys_F = np.full(len(described_F7), EMPTY, dtype=np.uint64)
+    keys_F = np.full(len(described_F7), EMPTY, np.uint64)
     for f in range(len(described_F7)):
         line = described_F7[f]
-        for pair in range(kinds.pair_offsets_1[line[0]], kinds.pair_offsets_1[line[0] + 1]):
+        for pair in places(kinds.pair_offsets_1, line[0]):
             if kinds.pairs_C2[pair, 0] == line[1] and kinds.pairs_C2[pair, 1] == line[2]:
                 keys_F[f] = feature_key(line[0], pair, (line[3], line[4], line[5], line[6]))
     return keys_F

@@ -18,6 +18,7 @@ import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Ints32
 from xlate.compiled import inlined, lent, loop, prefetch
+from xlate.kernels.memory import bounds, places
 
 # Odd numbers without a pattern, below 2^63: products wrap around alike in numpy, torch and compiled code.
 CONTEXT, PART, BOTH = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F, 0x5851F42D4C957F2D
@@ -66,7 +67,7 @@ def context_of(i: int, candidates: CandidateArrays) -> tuple[int, int]:
     """Where the context of an instance begins and ends; without contexts, one place that has no meaning."""
     if len(candidates.context_offsets_I1) == 0:
         return 0, 1
-    return int(candidates.context_offsets_I1[i]), int(candidates.context_offsets_I1[i + 1])
+    return bounds(candidates.context_offsets_I1, i)
 
 
 @inlined
@@ -78,6 +79,12 @@ def feature_of(n: int, x: int, candidates: CandidateArrays, size: int) -> int:
 
 
 @inlined
+def value_of(n: int, candidates: CandidateArrays) -> float:
+    """The value of id n, in double precision."""
+    return np.float64(candidates.part_values_N[n]) if len(candidates.part_values_N) > 0 else 1.0
+
+
+@inlined
 def plain_score(
     i: int, c: int, candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats, use_sparse: bool
 ) -> float:
@@ -86,12 +93,12 @@ def plain_score(
     for d in range(len(dense_D)):
         total += dense_D[d] * candidates.dense_CD[c, d]
     if use_sparse:
-        first, last = candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]
+        first, last = bounds(candidates.part_id_offsets_P1, c)
         if len(candidates.part_values_N) > 0:
             for n in range(first, last):
                 total += sparse_F[candidates.part_ids_N[n]] * candidates.part_values_N[n]
         elif len(candidates.context_offsets_I1) > 0:
-            begin, end = candidates.context_offsets_I1[i], candidates.context_offsets_I1[i + 1]
+            begin, end = bounds(candidates.context_offsets_I1, i)
             for n in range(first, last):
                 for x in range(begin, end):
                     total += sparse_F[crossed(candidates.contexts_X[x], candidates.part_ids_N[n], len(sparse_F))]
@@ -107,7 +114,7 @@ def plain_score(
 def part_score(part: int, candidates: CandidateArrays, sparse_F: AnyFloats) -> float:
     """The sum of the sparse weights of one part."""
     total = 0.0
-    first, last = candidates.part_id_offsets_P1[part], candidates.part_id_offsets_P1[part + 1]
+    first, last = bounds(candidates.part_id_offsets_P1, part)
     if len(candidates.part_values_N) > 0:
         for n in range(first, last):
             total += sparse_F[candidates.part_ids_N[n]] * candidates.part_values_N[n]
@@ -148,7 +155,7 @@ def crossed_room(rows_I: Ints, candidates: CandidateArrays) -> Crossed:
     """Arrays large enough for each of some instances."""
     most, pairs, slots = 0, 0, 16
     for i in rows_I:
-        first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
+        first, last = bounds(candidates.candidate_offsets_I1, i)
         ids = candidates.part_id_offsets_P1[last] - candidates.part_id_offsets_P1[first]
         most = max(most, ids)
         pairs = max(pairs, ids * (candidates.context_offsets_I1[i + 1] - candidates.context_offsets_I1[i]))
@@ -171,7 +178,7 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
     room, turn = here
     first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
     last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
-    begin, end = candidates.context_offsets_I1[i], candidates.context_offsets_I1[i + 1]
+    begin, end = bounds(candidates.context_offsets_I1, i)
     room.clock_1[0] += 1
     clock, slots = room.clock_1[0], len(room.slot_H) // 3
     mask, width, known = len(sparse_F) - 1, end - begin, 0
@@ -263,7 +270,7 @@ def score_crossed(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFlo
             look_up((room, (i + 1) % 2), i + 1, candidates, sparse_F)
         if i >= 0:
             score_ids((room, i % 2), sparse_F)
-            for c in range(candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]):
+            for c in places(candidates.candidate_offsets_I1, i):
                 score_C[c] = crossed_score((room, i % 2), i, c, candidates, dense_D)
     # Keeps what was lent alive until here.
     owned.clock_1[0] = 0

@@ -11,14 +11,15 @@ import numpy as np
 
 from xlate.array_types import Floats, Floats32, Ints, Ints32
 from xlate.compiled import inlined, loop
+from xlate.kernels.memory import bounds, places
 
 
 @loop
 def slope_orders(values_C: Floats, offsets_I1: Ints) -> Ints32:
     """The hypotheses of each list in ascending order of their values, (C,)."""
-    order_C = np.empty(len(values_C), dtype=np.int32)
+    order_C = np.empty(len(values_C), np.int32)
     for i in range(len(offsets_I1) - 1):
-        first, last = offsets_I1[i], offsets_I1[i + 1]
+        first, last = bounds(offsets_I1, i)
         order_C[first:last] = first + np.argsort(values_C[first:last], kind="mergesort")
     return order_C
 
@@ -30,11 +31,11 @@ def promising(score_C: Floats, slope_C: Floats, order_C: Ints32, offsets_I1: Int
     The hypotheses that are best at both ends, in the middle, and where those cross form a chain of lines. The chain is
     convex, so a hypothesis that is below it at each bend is below it everywhere.
     """
-    kept_C, kept_I1 = np.empty(len(score_C) + 1, dtype=np.int32), np.zeros(len(offsets_I1), dtype=np.int64)
-    above_C = np.empty(len(score_C), dtype=np.uint8)
+    kept_C, kept_I1 = np.empty(len(score_C) + 1, np.int32), np.zeros(len(offsets_I1), np.int64)
+    above_C = np.empty(len(score_C), np.uint8)
     size = 0
     for i in range(len(offsets_I1) - 1):
-        first, last = offsets_I1[i], offsets_I1[i + 1]
+        first, last = bounds(offsets_I1, i)
         if first < last:
             bends = _bends(
                 score_C, slope_C, first, last, int(np.int64(order_C[first])), int(np.int64(order_C[last - 1]))
@@ -117,7 +118,7 @@ def envelopes(
     order_C, offsets_I1 = promising(score_C, slope_C, order_C, offsets_I1)
     at_E = np.empty(len(order_C))
     before_E, after_E = np.empty(len(order_C), np.int32), np.empty(len(order_C), np.int32)
-    leftmost_I = np.full(len(offsets_I1) - 1, -1, dtype=np.int32)
+    leftmost_I = np.full(len(offsets_I1) - 1, -1, np.int32)
     widest = 0
     for i in range(len(offsets_I1) - 1):
         widest = max(widest, offsets_I1[i + 1] - offsets_I1[i])
@@ -125,7 +126,7 @@ def envelopes(
     size = 0
     for i in range(len(offsets_I1) - 1):
         top = -1
-        for k in range(offsets_I1[i], offsets_I1[i + 1]):
+        for k in places(offsets_I1, i):
             c = order_C[k]
             score, slope = score_C[c], slope_C[c]
             # How far the previous one is above, and how much slower it rises: they meet at fall / rise.

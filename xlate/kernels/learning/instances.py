@@ -23,8 +23,10 @@ from xlate.kernels.learning.candidates import (
     move_ids,
     plain_score,
     score_ids,
+    value_of,
 )
 from xlate.kernels.learning.slopes import Learned, Rule, Steps, begin_step, draw, move_dense, move_sparse, settle
+from xlate.kernels.memory import bounds, places
 
 
 class Room(NamedTuple):
@@ -70,7 +72,7 @@ def instance_pass(
         if place < 0:
             continue
         i, here = order_I[place], (pairs, place % 2)
-        first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
+        first, last = bounds(candidates.candidate_offsets_I1, i)
         size = _members(candidates, first, last, room)
         if 0 < steps.negatives < size - 1:
             size = _drawn(size, steps.negatives, room, state)
@@ -141,7 +143,7 @@ def _score(
         begin, end = context_of(i, candidates)
         for x in range(size):
             c = room.member_X[x]
-            for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+            for n in places(candidates.part_id_offsets_P1, c):
                 for y in range(begin, end):
                     settle(learned, steps.rule, feature_of(n, y, candidates, len(learned.sparse_F)))
     for x in range(size):
@@ -161,7 +163,7 @@ def _move(
 ) -> None:
     """Moves the weights of the members of instance i by plain steps, one after another."""
     crosses, moves_dense = len(here[0].value_K) > 0, False
-    valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
+    begin, end = context_of(i, candidates)
     for d in range(len(rule.eta_D)):
         moves_dense = moves_dense or rule.eta_D[d] != 0.0
     for x in range(size):
@@ -172,8 +174,8 @@ def _move(
             for d in range(len(rule.eta_D)):
                 move_dense(learned, rule, d, slope, np.float64(candidates.dense_CD[c, d]))
         if rule.eta != 0.0 and not crosses:
-            for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
-                value = np.float64(candidates.part_values_N[n]) if valued else 1.0
+            for n in places(candidates.part_id_offsets_P1, c):
+                value = value_of(n, candidates)
                 for y in range(begin, end):
                     move_sparse(learned, rule, feature_of(n, y, candidates, len(learned.sparse_F)), slope * value)
     if rule.eta != 0.0 and crosses:
@@ -205,7 +207,7 @@ def move_touched(
     begin, end = context_of(i, candidates)
     for place in range(size):
         c = room.member_X[place]
-        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+        for n in places(candidates.part_id_offsets_P1, c):
             for x in range(begin, end):
                 f = feature_of(n, x, candidates, len(gradient_F))
                 if gradient_F[f] != 0.0:
@@ -216,11 +218,11 @@ def move_touched(
 @loop
 def add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gradient_F: Floats) -> None:
     """Adds the slopes of the members of instance i to the weights of their ids."""
-    valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
+    begin, end = context_of(i, candidates)
     for place in range(size):
         c, slope = room.member_X[place], room.slope_X[place]
-        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
-            value = np.float64(candidates.part_values_N[n]) if valued else 1.0
+        for n in places(candidates.part_id_offsets_P1, c):
+            value = value_of(n, candidates)
             for x in range(begin, end):
                 gradient_F[feature_of(n, x, candidates, len(gradient_F))] += slope * value
 
@@ -238,7 +240,7 @@ def _curvature(i: int, room: Room, size: int, candidates: CandidateArrays, rule:
     begin, end = context_of(i, candidates)
     for place in range(size):
         c = room.member_X[place]
-        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+        for n in places(candidates.part_id_offsets_P1, c):
             for x in range(begin, end):
                 feature = feature_of(n, x, candidates, len(gradient_F))
                 total += rule.eta * gradient_F[feature] * gradient_F[feature]
@@ -297,11 +299,11 @@ def prediction_errors(
     candidate against all that are not true, as in training steps.
     """
     errors, loss, positives = 0, 0.0, 0
-    state = np.ones(1, dtype=np.uint64)
+    state = np.ones(1, np.uint64)
     owned = step_room(order_I, candidates.candidate_offsets_I1)
     room = lent(owned)
     for i in order_I:
-        first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
+        first, last = bounds(candidates.candidate_offsets_I1, i)
         size, best_true, best_false = _members(candidates, first, last, room), -np.inf, -np.inf
         for x in range(1, size):
             room.score_X[x] = plain_score(i, room.member_X[x], candidates, dense_D, sparse_F, use_sparse)

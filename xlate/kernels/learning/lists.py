@@ -23,6 +23,7 @@ from xlate.kernels.learning.candidates import CandidateArrays, plain_score
 from xlate.kernels.learning.instances import Room, add_gradient, move_touched, step_room
 from xlate.kernels.learning.scores import add_parts, best_of_list, largest, score_list
 from xlate.kernels.learning.slopes import Learned, Rule, Steps, begin_step, log_chances, move_dense, move_sparse, settle
+from xlate.kernels.memory import bounds, places
 
 
 class ListRoom(NamedTuple):
@@ -48,7 +49,7 @@ def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
         np.empty(size, np.float32),
         np.empty(size),
         np.zeros(lists.dense_CD.shape[1]),
-        np.zeros(1, dtype=np.uint64),
+        np.zeros(1, np.uint64),
     )
 
 
@@ -95,7 +96,8 @@ def list_losses(
 @embedded
 def list_slopes(lists: CandidateArrays, numbers: Floats, room: ListRoom, slope: Any, i: int) -> float:
     """The loss of a list, 0 if it is empty; leaves the slopes of its candidates in the room."""
-    begin, size = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i]
+    begin, end = bounds(lists.candidate_offsets_I1, i)
+    size = end - begin
     if size == 0:
         return 0.0
     for x in range(size):
@@ -112,7 +114,7 @@ def spread_slopes(lists: CandidateArrays, room: ListRoom, i: int, offset: int) -
     for c in range(begin, lists.candidate_offsets_I1[i + 1]):
         slope = room.slope_X[c - begin]
         if slope != 0.0:
-            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+            for k in places(lists.candidate_part_offsets_C1, c):
                 room.part_slope[offset + lists.candidate_parts_K[k]] += slope
             for d in range(len(room.dense_slope_D)):
                 room.dense_slope_D[d] += slope * lists.dense_CD[c, d]
@@ -128,7 +130,7 @@ def move_parts(
         slope = room.part_slope[offset + part - first] * share
         if slope == 0.0:
             continue
-        begin, end = lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]
+        begin, end = bounds(lists.part_id_offsets_P1, part)
         # Two loops avoid a branch at every id.
         if valued:
             for n in range(begin, end):
@@ -141,8 +143,8 @@ def move_parts(
 @loop
 def settle_list(lists: CandidateArrays, learned: Learned, rule: Rule, i: int) -> None:
     """Settles all weights that a list uses."""
-    for part in range(lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1]):
-        for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+    for part in places(lists.part_offsets_I1, i):
+        for n in places(lists.part_id_offsets_P1, part):
             settle(learned, rule, lists.part_ids_N[n])
 
 
@@ -297,7 +299,7 @@ def _span_logs(
     begin: int,
 ) -> None:
     """Writes ln p of the candidates of a span; candidate c goes to place c - `begin`."""
-    first, last = spans.candidate_offsets_I1[s], spans.candidate_offsets_I1[s + 1]
+    first, last = bounds(spans.candidate_offsets_I1, s)
     for c in range(first, last):
         log_X[c - begin] = plain_score(s, c, spans, dense_D, sparse_F, use_sparse)
     if last > first:
@@ -307,7 +309,8 @@ def _span_logs(
 @loop
 def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learned, room: PredictedRoom) -> None:
     """Predicts the spans of list i, and scores its parts and candidates."""
-    spans, first_s, last_s = parts.spans, parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]
+    spans = parts.spans
+    first_s, last_s = bounds(parts.span_offsets_I1, i)
     begin = spans.candidate_offsets_I1[first_s]
     for s in range(first_s, last_s):
         _span_logs(s, spans, learned.dense_D, learned.sparse_F, True, parts.alone, room.log_X, begin)
@@ -322,7 +325,8 @@ def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learn
 @loop
 def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: PredictedRoom, share: float) -> None:
     """Adds a share of the slopes of list i, spread over its parts, to the gradient."""
-    spans, first_s, last_s = parts.spans, parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]
+    spans = parts.spans
+    first_s, last_s = bounds(parts.span_offsets_I1, i)
     begin, end = spans.candidate_offsets_I1[first_s], spans.candidate_offsets_I1[last_s]
     room.span_slope_X[: end - begin] = 0.0
     first = lists.part_offsets_I1[i]
@@ -331,7 +335,7 @@ def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: Predi
             slope = room.lists.part_slope[part - first] * parts.weight * share
             room.span_slope_X[parts.choice_P[part] - begin] += slope
     for s in range(first_s, last_s):
-        from_c, to_c = spans.candidate_offsets_I1[s], spans.candidate_offsets_I1[s + 1]
+        from_c, to_c = bounds(spans.candidate_offsets_I1, s)
         total, size = 0.0, 0.0
         for c in range(from_c, to_c):
             total += room.span_slope_X[c - begin]
@@ -349,9 +353,9 @@ def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: Predi
 @loop
 def _move_list(i: int, parts: PredictedParts, learned: Learned, rule: Rule, room: PredictedRoom) -> None:
     """Moves the weights that list i uses by their gradient, and sets it to 0."""
-    for s in range(parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]):
+    for s in places(parts.span_offsets_I1, i):
         if room.moved_S[s]:
-            from_c, to_c = parts.spans.candidate_offsets_I1[s], parts.spans.candidate_offsets_I1[s + 1]
+            from_c, to_c = bounds(parts.spans.candidate_offsets_I1, s)
             for c in range(from_c, to_c):
                 room.members.member_X[c - from_c] = c
             move_touched(s, room.members, to_c - from_c, parts.spans, learned, rule, room.gradient_F)

@@ -22,8 +22,9 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints
 from xlate.compiled import inlined, lent, loop
-from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.candidates import CandidateArrays, value_of
 from xlate.kernels.learning.scores import largest, score_list_twice
+from xlate.kernels.memory import bounds, places
 
 Rows = Ints
 
@@ -63,24 +64,21 @@ def inner_products(lists: CandidateArrays, rate_D: Floats, rate: float, room_F: 
 @loop
 def _scatter(lists: CandidateArrays, c: int, keep: float, room_F: Floats) -> None:
     """Adds the sparse features of a candidate to the room, or sets them to 0 when `keep` is 0."""
-    valued = len(lists.part_values_N) > 0
-    for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+    for k in places(lists.candidate_part_offsets_C1, c):
         part = lists.candidate_parts_K[k]
-        for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
-            value = np.float64(lists.part_values_N[n]) if valued else 1.0
+        for n in places(lists.part_id_offsets_P1, part):
             feature = lists.part_ids_N[n]
-            room_F[feature] = keep * (room_F[feature] + value)
+            room_F[feature] = keep * (room_F[feature] + value_of(n, lists))
 
 
 @loop
 def _gathered(lists: CandidateArrays, c: int, room_F: Floats) -> float:
     """The inner product of a candidate's sparse features with what is in the room."""
-    total, valued = 0.0, len(lists.part_values_N) > 0
-    for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+    total = 0.0
+    for k in places(lists.candidate_part_offsets_C1, c):
         part = lists.candidate_parts_K[k]
-        for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
-            value = np.float64(lists.part_values_N[n]) if valued else 1.0
-            total += value * room_F[lists.part_ids_N[n]]
+        for n in places(lists.part_id_offsets_P1, part):
+            total += value_of(n, lists) * room_F[lists.part_ids_N[n]]
     return total
 
 
@@ -214,10 +212,10 @@ def mira_pass(
     parts, most = largest(lists)
     part_2, score_2 = (np.empty(parts), np.empty(parts)), (np.empty(most), np.empty(most))
     # How much more often hope has each part of its list than fear; 0 between steps.
-    count_P = np.zeros(parts, dtype=np.int64)
+    count_P = np.zeros(parts, np.int64)
     difference_F = np.zeros(len(weights.sparse_F))
     for i in order_I:
-        first, last = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]
+        first, last = bounds(lists.candidate_offsets_I1, i)
         if first == last:
             continue
         dense_2, sparse_2 = (weights.dense_D, judged[0]), (weights.sparse_F, judged[1])
@@ -277,9 +275,9 @@ def background_gain(statistics_K: Floats, background_K: Floats, order: int) -> f
 @inlined
 def _count_parts(lists: CandidateArrays, count_P: Ints, one: int, other: int) -> None:
     """Adds how much more often one hypothesis has each part of its list than the other; swap them to undo it."""
-    for k in range(lists.candidate_part_offsets_C1[one], lists.candidate_part_offsets_C1[one + 1]):
+    for k in places(lists.candidate_part_offsets_C1, one):
         count_P[lists.candidate_parts_K[k]] += 1
-    for k in range(lists.candidate_part_offsets_C1[other], lists.candidate_part_offsets_C1[other + 1]):
+    for k in places(lists.candidate_part_offsets_C1, other):
         count_P[lists.candidate_parts_K[k]] -= 1
 
 
@@ -298,22 +296,22 @@ def _norm(lists: CandidateArrays, steps: MiraSteps, room: tuple[Ints, Floats], i
             norm += difference * difference
     if len(lists.part_ids_N) == 0:
         return norm
-    begin, valued = lists.part_offsets_I1[i], len(lists.part_values_N) > 0
+    begin = lists.part_offsets_I1[i]
     for squaring in (False, True):
         for c in (hope, fear):
-            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+            for k in places(lists.candidate_part_offsets_C1, c):
                 local = lists.candidate_parts_K[k]
                 # Every occurrence of a part adds to the same side, so a part counts as often as it occurs.
                 if count_P[local] == 0:
                     continue
                 part, sign = begin + local, 1.0 if c == hope else -1.0
-                for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+                for n in places(lists.part_id_offsets_P1, part):
                     f = lists.part_ids_N[n]
                     if squaring:
                         sparse += own[f] * own[f]
                         own[f] = 0.0
                     else:
-                        own[f] += sign * (np.float64(lists.part_values_N[n]) if valued else 1.0)
+                        own[f] += sign * value_of(n, lists)
     return norm + steps.sparse_rate * sparse
 
 
@@ -337,17 +335,15 @@ def _move(
             weights.dense_lag_D[d] += clock * step * difference
     if len(lists.part_ids_N) == 0:
         return
-    begin, valued = lists.part_offsets_I1[i], len(lists.part_values_N) > 0
+    begin = lists.part_offsets_I1[i]
     for c in (hope, fear):
         sign = 1.0 if c == hope else -1.0
-        for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+        for k in places(lists.candidate_part_offsets_C1, c):
             local = lists.candidate_parts_K[k]
             if count_P[local] == 0:
                 continue
             part = begin + local
-            for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
-                move = sign * steps.sparse_rate * step
-                if valued:
-                    move *= lists.part_values_N[n]
+            for n in places(lists.part_id_offsets_P1, part):
+                move = sign * steps.sparse_rate * step * value_of(n, lists)
                 weights.sparse_F[lists.part_ids_N[n]] += move
                 weights.sparse_lag_F[lists.part_ids_N[n]] += clock * move

@@ -9,7 +9,8 @@ import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.compiled import embedded, lent, loop
-from xlate.kernels.learning.candidates import CandidateArrays, part_score, plain_score, score_crossed
+from xlate.kernels.learning.candidates import CandidateArrays, part_score, plain_score, score_crossed, value_of
+from xlate.kernels.memory import bounds, places
 
 
 @embedded
@@ -20,7 +21,8 @@ def score_list(
 
     `part_room` has room for the parts of the list.
     """
-    first, last, sparse = lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1], len(lists.part_ids_N) > 0
+    first, last = bounds(lists.part_offsets_I1, i)
+    sparse = len(lists.part_ids_N) > 0
     if sparse:
         for part in range(first, last):
             part_room[part - first] = part_score(part, lists, sparse_F)
@@ -38,7 +40,7 @@ def add_parts(
         for d in range(len(dense_D)):
             score += dense_D[d] * lists.dense_CD[c, d]
         if sparse:
-            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+            for k in places(lists.candidate_part_offsets_C1, c):
                 score += part_room[lists.candidate_parts_K[k]]
         score_X[c - begin] = score
 
@@ -55,17 +57,18 @@ def score_list_twice(
     """`score_list` under two sets of weights, reading every feature once; without fixed scores."""
     (dense_D, other_D), (sparse_F, other_F) = dense_2, sparse_2
     (room, other_room), (score_X, other_X) = part_room_2, score_2
-    first, last, sparse = lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1], len(lists.part_ids_N) > 0
+    first, last = bounds(lists.part_offsets_I1, i)
+    sparse = len(lists.part_ids_N) > 0
     valued = len(lists.part_values_N) > 0
     if sparse:
         for part in range(first, last):
             total, other = 0.0, 0.0
             if valued:
-                for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+                for n in places(lists.part_id_offsets_P1, part):
                     total += sparse_F[lists.part_ids_N[n]] * lists.part_values_N[n]
                     other += other_F[lists.part_ids_N[n]] * lists.part_values_N[n]
             else:
-                for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+                for n in places(lists.part_id_offsets_P1, part):
                     total += sparse_F[lists.part_ids_N[n]]
                     other += other_F[lists.part_ids_N[n]]
             room[part - first], other_room[part - first] = total, other
@@ -76,7 +79,7 @@ def score_list_twice(
             total += dense_D[d] * lists.dense_CD[c, d]
             other += other_D[d] * lists.dense_CD[c, d]
         if sparse:
-            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+            for k in places(lists.candidate_part_offsets_C1, c):
                 total += room[lists.candidate_parts_K[k]]
                 other += other_room[lists.candidate_parts_K[k]]
         score_X[c - begin], other_X[c - begin] = total, other
@@ -88,7 +91,7 @@ def best_candidates(lists: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats
     lists, dense_D, sparse_F = lent(lists), lent(dense_D), lent(sparse_F)
     parts, size = largest(lists)
     part_room, score_X = np.empty(parts), np.empty(size)
-    best_I = np.empty(len(lists.candidate_offsets_I1) - 1, dtype=np.int64)
+    best_I = np.empty(len(lists.candidate_offsets_I1) - 1, np.int64)
     for i in range(len(best_I)):
         score_list(i, lists, dense_D, sparse_F, part_room, score_X)
         best_I[i] = best_of_list(lists, score_X, i)
@@ -124,7 +127,7 @@ def plain_scores(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloa
         score_crossed(candidates, dense_D, sparse_F, score_C)
         return score_C
     for i in range(len(candidates.candidate_offsets_I1) - 1):
-        for c in range(candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]):
+        for c in places(candidates.candidate_offsets_I1, i):
             score_C[c] = plain_score(i, c, candidates, dense_D, sparse_F, True)
     return score_C
 
@@ -141,8 +144,8 @@ def sparse_scores(lists: CandidateArrays, sparse_F: AnyFloats) -> Floats:
     score_C = np.zeros(len(lists.candidate_part_offsets_C1) - 1)
     for i in range(len(lists.candidate_offsets_I1) - 1):
         first = lists.part_offsets_I1[i]
-        for c in range(lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]):
-            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+        for c in places(lists.candidate_offsets_I1, i):
+            for k in places(lists.candidate_part_offsets_C1, c):
                 score_C[c] += score_P[first + lists.candidate_parts_K[k]]
     return score_C
 
@@ -157,15 +160,14 @@ def sparse_gradient(lists: CandidateArrays, slope_C: Floats, size: int) -> Float
         slope_P = np.zeros(len(lists.part_id_offsets_P1) - 1)
         for i in range(len(lists.candidate_offsets_I1) - 1):
             first = lists.part_offsets_I1[i]
-            for c in range(lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]):
+            for c in places(lists.candidate_offsets_I1, i):
                 if slope_C[c] != 0.0:
-                    for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+                    for k in places(lists.candidate_part_offsets_C1, c):
                         slope_P[first + lists.candidate_parts_K[k]] += slope_C[c]
-    valued = len(lists.part_values_N) > 0
     for part in range(len(slope_P)):
         slope = slope_P[part]
         # With pairs and sharp softmaxes, few candidates have a slope.
         if slope != 0.0:
-            for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
-                gradient_F[lists.part_ids_N[n]] += slope * lists.part_values_N[n] if valued else slope
+            for n in places(lists.part_id_offsets_P1, part):
+                gradient_F[lists.part_ids_N[n]] += slope * value_of(n, lists)
     return gradient_F
