@@ -29,7 +29,7 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from xlate.candidates.lists import ngram_statistics
-from xlate.candidates.nbest import NbestArrays, nbest_candidates, read_sparse_names, write_nbest_store
+from xlate.candidates.nbest import NbestArrays, nbest_candidates, write_nbest_store
 from xlate.candidates.store import CandidateStore
 from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
@@ -75,7 +75,7 @@ def measure_path(path: Path, reference: list[str], folder: Path, rounds: int) ->
         taken["write store"].append(
             seconds(lambda candidates=candidates: write_nbest_store(folder / "store", candidates))[0]
         )
-        taken["open store"].append(seconds(lambda: read_sparse_names(CandidateStore.open(folder / "store")))[0])
+        taken["open store"].append(seconds(lambda: CandidateStore.open(folder / "store"))[0])
     print(
         f"{path.name}: {len(arrays.total_C):,} hypotheses, {len(arrays.values_V):,} values, {len(arrays.names)} names"
     )

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest import nbest_candidates, read_references
 from xlate.formats.nbest_file import nbest_arrays
@@ -32,6 +33,7 @@ from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
@@ -39,15 +41,16 @@ from xlate.tuners.mira import best_statistics, checked_lists, mira
 from xlate.tuners.settings import MertConfig, MiraConfig, PenaltyConfig, ProConfig
 
 SEEDS = (1, 2, 3)
-Step = Callable[[CandidateBatch, Weights, int], Weights]
+LONG = PenaltyConfig(step_penalty=0.0)
+Step = Callable[[CandidateBatch, Weights, int, Objective, Bools], Weights]
 # Moses's CPU seconds for the dense list and the sparse one.
 STEPS: dict[str, tuple[Step, str, str]] = {
-    "MIRA, 60 epochs": (lambda b, w, s: mira(b, w, MiraConfig(), s), "0.20", "1.84"),
-    "MERT, 20 restarts": (lambda b, w, s: mert(b, w, MertConfig(), s), "17.6", ""),
-    "PRO": (lambda b, w, s: pro(b, w, ProConfig(), s), "0.86", ""),
-    "expected BLEU": (lambda b, w, _: descend(b, w, ExpectedCorpusBleu(), PenaltyConfig(step_penalty=0.0)), "", ""),
-    "softmax-margin": (lambda b, w, _: descend(b, w, SoftmaxMargin(), PenaltyConfig(step_penalty=0.0)), "", ""),
-    "ramp": (lambda b, w, _: descend(b, w, Ramp(), PenaltyConfig(step_penalty=0.0)), "", ""),
+    "MIRA, 60 epochs": (lambda b, w, *m: mira(b, w, MiraConfig(), *m), "0.20", "1.84"),
+    "MERT, 20 restarts": (lambda b, w, *m: mert(b, w, MertConfig(), *m), "17.6", ""),
+    "PRO": (lambda b, w, *m: pro(b, w, ProConfig(), *m), "0.86", ""),
+    "expected BLEU": (lambda b, w, _, *m: descend(b, w, ExpectedCorpusBleu(), LONG, *m), "", ""),
+    "softmax-margin": (lambda b, w, _, *m: descend(b, w, SoftmaxMargin(), LONG, *m), "", ""),
+    "ramp": (lambda b, w, _, *m: descend(b, w, Ramp(), LONG, *m), "", ""),
 }  # fmt: skip
 
 
@@ -93,7 +96,7 @@ def main() -> None:
     """Prints a table, and a JSON line last."""
     small = generated(5, 10)
     for step, _, _ in STEPS.values():
-        step(*small, 1)
+        step(*small, 1, BLEU, np.ones(len(small[1].dense_D), np.bool_))
     figures: dict[str, float] = {}
     print(f"{'list':12}{'hypotheses':>12}  {'tuner':20}{'CPU s':>8}{'BLEU':>8}{'Moses s':>10}")
     for name, (batch, begin) in given_lists().items():
@@ -104,7 +107,7 @@ def main() -> None:
             spent, scores = [], []
             for seed in SEEDS:
                 start = time.process_time()
-                found = step(batch, begin, seed)
+                found = step(batch, begin, seed, BLEU, np.ones(len(begin.dense_D), np.bool_))
                 spent.append(time.process_time() - start)
                 sums_K = best_statistics(checked_lists(batch, found), batch.gain_CG, found)
                 scores.append(float(corpus_bleu(sums_K[None])[0]))

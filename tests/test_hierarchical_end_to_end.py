@@ -231,7 +231,7 @@ def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, onli
     tuned = TunedRules(system, tunes_sparse=True)
     lists = NbestLists(tuned, text, 10, bool).decode(system.weights)
     assert lists.unit_PU is not None
-    offsets, ids = features.of_facts(lists.unit_PU)  # type: ignore[attr-defined]
+    offsets, ids = features.of_units(lists.unit_PU, add=False)  # type: ignore[attr-defined]
     sparse_F = system.weights.sparse_F
     score_P = [sparse_F[ids[a:b]].sum() for a, b in pairwise(offsets)]
     part_K, at = lists.part_of_K(), lists.candidate_part_offsets_C1

@@ -1,4 +1,4 @@
-"""Short names for array types; those without a number have 64 bits."""
+"""Short names for array types, where those without a number have 64 bits; and empty arrays."""
 
 from __future__ import annotations
 
@@ -19,3 +19,7 @@ Uints = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
 AnyArray = NDArray[Any]
+
+NO_FLOATS: Floats = np.zeros(0)
+NO_INTS: Ints = np.zeros(0, np.int64)
+NO_INTS32: Ints32 = np.zeros(0, np.int32)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from xlate.arrays.ragged import gathered, row_numbers
 from xlate.candidates.batch import CandidateBatch
+from xlate.kernels.learning.candidates import crossed_ids
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,21 @@ def _candidate(batch: CandidateBatch, i: int, c: int) -> Candidate:
             ids.append((int(batch.part_ids_N[n]), value))
     base = None if batch.base_C is None else float(batch.base_C[c])
     return Candidate(batch.dense_CD[c].tolist(), batch.gain_CG[c].tolist(), base, ids)
+
+
+def crossed(batch: CandidateBatch, size: int) -> CandidateBatch:
+    """The same candidates with the pairs of contexts and ids written out, for `size` weights."""
+    offsets_I1, contexts_X = batch.contexts
+    instance_N = np.repeat(row_numbers(batch.candidate_offsets_I1), np.diff(batch.part_id_offsets_P1))
+    places, offsets_N1 = gathered(offsets_I1, instance_N)
+    part_Y = np.repeat(batch.part_ids_N, np.diff(offsets_N1)).astype(np.int64)
+    return replace(
+        batch,
+        part_id_offsets_P1=offsets_N1[batch.part_id_offsets_P1],
+        part_ids_N=crossed_ids(contexts_X[places].astype(np.int64), part_Y, size).astype(np.int32),
+        context_offsets_I1=None,
+        contexts_X=None,
+    )
 
 
 def arrays_of(batch: CandidateBatch) -> dict[str, np.ndarray]:

@@ -57,7 +57,7 @@ def random_facts(rng: np.random.Generator, size: int) -> np.ndarray:
 @pytest.mark.parametrize("families", [FAMILIES, ("pair_bigram", "insertion")])
 def test_facts_have_the_features_of_the_definition(families):
     features, facts = StructureFeatures(templates(families)), random_facts(np.random.default_rng(1), 400)
-    offsets, ids = features.of_facts(facts, add=True)
+    offsets, ids = features.of_units(facts)
     names = list(features.names(np.arange(len(features))))
     assert len(set(names)) == len(names) > 50
     for row, fact in enumerate(facts.tolist()):
@@ -68,22 +68,22 @@ def test_facts_have_the_features_of_the_definition(families):
 def test_ids_stay_as_the_index_grows_and_unknown_ones_are_left_out():
     rng = np.random.default_rng(2)
     features, facts = StructureFeatures(templates()), random_facts(rng, 2000)
-    first = features.of_facts(facts[:50], add=True)
+    first = features.of_units(facts[:50])
     known = len(features)
-    assert len(features.of_facts(facts)[1]) < len(features.of_facts(facts, add=True)[1])
+    assert len(features.of_units(facts, add=False)[1]) < len(features.of_units(facts)[1])
     assert len(features) > known
-    for one, other in zip(first, features.of_facts(facts[:50]), strict=True):
+    for one, other in zip(first, features.of_units(facts[:50], add=False), strict=True):
         assert one.tolist() == other.tolist()
     other = StructureFeatures(templates())
     other.extended(features.described[:known])
     other.extended(features.described)
     assert other.described.tolist() == features.described.tolist()
-    assert other.of_facts(facts)[1].tolist() == features.of_facts(facts)[1].tolist()
+    assert other.of_units(facts, add=False)[1].tolist() == features.of_units(facts, add=False)[1].tolist()
 
 
 def test_kept_features_have_their_names_in_order():
     features = StructureFeatures(templates())
-    features.of_facts(random_facts(np.random.default_rng(3), 300), add=True)
+    features.of_units(random_facts(np.random.default_rng(3), 300))
     chosen = np.array([9, 2, 30])
     kept = features.kept(chosen)
     assert list(kept.names(np.arange(3))) == list(features.names(chosen))
@@ -92,12 +92,12 @@ def test_kept_features_have_their_names_in_order():
 def test_a_fact_scores_the_sum_of_its_weights_and_newer_features_nothing():
     rng = np.random.default_rng(4)
     features, facts = StructureFeatures(templates()), random_facts(rng, 500)
-    features.of_facts(facts[:200], add=True)
+    features.of_units(facts[:200])
     sparse_F = rng.normal(size=len(features))
-    features.of_facts(facts, add=True)
+    features.of_units(facts)
     known = features.weighted(sparse_F)
     weights_F = np.append(sparse_F, np.zeros(len(features) - len(sparse_F)))
-    offsets, ids = features.of_facts(facts)
+    offsets, ids = features.of_units(facts, add=False)
     # Twice, since scores are remembered.
     for row, fact in [*enumerate(facts.tolist())] * 2:
         expected = weights_F[ids[offsets[row] : offsets[row + 1]]].sum()

@@ -26,7 +26,6 @@ from xlate.candidates.nbest import (
     NbestArrays,
     NbestCandidates,
     nbest_candidates,
-    read_sparse_names,
     reference_rows,
     write_nbest_store,
 )
@@ -411,8 +410,6 @@ READERS = [
     Reader("Standing.load", write_checkpoint, lambda folder: Standing.load(Checkpoint(folder / "file", "identity"))),
     Reader("CandidateStore.open", write_store, open_store),
     Reader("CandidateStore.open (shards of units)", write_shards, open_store),
-    Reader("read_sparse_names", write_lists, lambda folder: read_sparse_names(
-        CandidateStore.open(folder / "store"))),
     Reader("read_config", lambda folder: (folder / "file").write_text(to_yaml(LmConfig(3))), of(read_config, LmConfig)),
     Reader("read_config (decoder)", lambda folder: (folder / "file").write_text(to_yaml(DECODER)),
            of(read_config, PhraseSearch), 0.5),

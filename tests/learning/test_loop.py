@@ -24,7 +24,6 @@ from xlate.errors import InputError
 from xlate.learning.learner import InstanceLearner, PhaseSettings
 from xlate.learning.loop import BEGIN_DENSE, BEGIN_SPARSE, Phase, Standing, Training, TrainState, validate
 from xlate.learning.run import Checkpoint
-from xlate.losses.local_softmax import LocalSoftmax
 from xlate.machine import StopFlag
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
@@ -45,7 +44,7 @@ def naive_training(stores: Path, phases: tuple[PhaseSettings, ...]) -> Weights:
             scale = 1 / (1 + phase.decay * epoch)
             learner.learn(order, scale)
             current = learner.end_epoch(scale)
-            error = validate(heldout, current, phase.loss_module(), use_sparse=phase.use_sparse)[0]
+            error = validate(heldout, current, phase)[0]
             if error < best:
                 best, stale, kept = error, 0, current.copy()
             else:
@@ -83,11 +82,11 @@ class Recorder(Reporter):
     """Keeps every number by tag."""
 
     def __init__(self) -> None:
-        self.scalars: dict[str, list[tuple[int, float]]] = {}
+        self.numbers: dict[str, list[tuple[int, float]]] = {}
         self.histograms: list[str] = []
 
     def scalar(self, tag: str, value: float, step: int) -> None:
-        self.scalars.setdefault(tag, []).append((step, value))
+        self.numbers.setdefault(tag, []).append((step, value))
 
     def histogram(self, tag: str, values: np.ndarray, step: int) -> None:
         self.histograms.append(tag)
@@ -102,7 +101,7 @@ def test_early_stop_goes_back_to_the_best_weights(folder: Path) -> None:
     assert len(errors) == best + 1 + 3 < 40
     assert errors[-1] > errors[best]
     heldout = CandidateStore.open(folder / "heldout")
-    assert validate(heldout, held.weights["linked"], LocalSoftmax(), use_sparse=True)[0] == min(errors)
+    assert validate(heldout, held.weights["linked"], wild)[0] == min(errors)
     expected = naive_training(folder, (wild,))
     assert expected.sparse_F.tobytes() == held.weights["linked"].sparse_F.tobytes()
     assert held.best == {}
@@ -125,16 +124,14 @@ def test_history_and_reports_say_what_was_measured(folder: Path) -> None:
     history = held.state.history
     assert [(e["phase"], e["epoch"], e["seen"]) for e in history] == [("all", 0, 230), ("all", 1, 460), ("all", 2, 690)]
     assert history[-1]["active"] == held.weights["linked"].active
-    measured = validate(
-        CandidateStore.open(folder / "heldout"), held.weights["linked"], phase.loss_module(), use_sparse=True
-    )
+    measured = validate(CandidateStore.open(folder / "heldout"), held.weights["linked"], phase)
     assert (history[-1]["P"], history[-1]["valid_loss"]) == measured
-    losses = recorder.scalars["train/loss/all"]
+    losses = recorder.numbers["train/loss/all"]
     assert [step for step, _ in losses] == [100, 200, 230, 330, 430, 460, 560, 660, 690]
     first = sum(size * loss for size, (_, loss) in zip((100, 100, 30), losses[:3], strict=True)) / 230
     assert history[0]["loss"] == pytest.approx(first, rel=1e-12)
-    assert recorder.scalars["valid/P/all"] == [(entry["seen"], entry["P"]) for entry in history]
-    steps = [value for _, value in recorder.scalars["train/eta/all"]]
+    assert recorder.numbers["valid/P/all"] == [(entry["seen"], entry["P"]) for entry in history]
+    steps = [value for _, value in recorder.numbers["train/eta/all"]]
     assert steps[::3] == pytest.approx([0.05, 0.05 / 1.5, 0.05 / 2])
     assert recorder.histograms == ["weights/linked/floats", "weights/linked/sparse"] * 3
 
@@ -159,7 +156,7 @@ def test_the_bound_of_theorem_a1_holds_in_every_epoch_and_is_reported(folder: Pa
     held = training(folder, (phase,), reporter=recorder).run(initial(), StopFlag())
     history = held.state.history
     assert all(entry["bound_left"] <= entry["bound_right"] for entry in history)
-    assert [value for _, value in recorder.scalars["bound/online_loss/all"]] == [e["bound_left"] for e in history]
+    assert [value for _, value in recorder.numbers["bound/online_loss/all"]] == [e["bound_left"] for e in history]
     # Every instance has one positive, so a step is an instance.
     assert [e["bound_left"] for e in history] == pytest.approx([e["loss"] for e in history])
 

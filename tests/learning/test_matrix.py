@@ -238,7 +238,7 @@ def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
     """A tuner of all lists; the loss is minus BLEU for one that has no loss."""
     begin, trained_D = start_of(lists), np.ones(lists.dense_CD.shape[1], np.bool_)
     if tuner_of(name) is None:
-        tuned = descend(lists, begin, loss_of(name), PenaltyConfig(epochs=20, step_penalty=0.0))
+        tuned = descend(lists, begin, loss_of(name), PenaltyConfig(epochs=20, step_penalty=0.0), BLEU, trained_D)
     else:
         tune = CONFIGS[tuner_of(name)](length_band=9.0)
         if hasattr(tune, "epochs"):
@@ -273,7 +273,8 @@ def descended(loss: Loss, lists: CandidateBatch, begin: Weights) -> tuple[float,
         scores_C = CompiledScorer(lists.arrays(np.zeros(lists.candidates)), features_CD, at.dense_D, at.sparse_F)()
         return float(loss(scores_C, gains, torch.as_tensor(lists.candidate_offsets_I1)).detach())
 
-    return value(begin), value(descend(lists, begin, loss, PenaltyConfig(epochs=20, penalty=0.0, step_penalty=0.0)))
+    settings = PenaltyConfig(epochs=20, penalty=0.0, step_penalty=0.0)
+    return value(begin), value(descend(lists, begin, loss, settings, BLEU, np.ones(features_CD.shape[1], np.bool_)))
 
 
 def sparse_size(lists: CandidateBatch) -> int:

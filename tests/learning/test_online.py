@@ -79,6 +79,9 @@ class ToyIndex:
     def __init__(self) -> None:
         self.met: dict[int, int] = {}
 
+    def __len__(self) -> int:
+        return len(self.met)
+
     @property
     def described(self) -> Matrix:
         return np.array([[value, value] for value in self.met], np.int32).reshape(-1, 2)

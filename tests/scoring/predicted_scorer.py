@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from tests.candidates.plain_lists import crossed
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.lists import PredictedParts
 from xlate.scoring.linear import LinearScorer, bags_of_parts
@@ -22,12 +23,10 @@ class PredictedScorer(nn.Module):
         size: the number of weights F, a power of two.
     """
 
-    def __init__(
-        self, spans: CandidateBatch, parts: PredictedParts, size: int, dtype: torch.dtype = torch.float64
-    ) -> None:
+    def __init__(self, spans: CandidateBatch, parts: PredictedParts, size: int) -> None:
         super().__init__()
-        self.spans, self.parts = spans, parts
-        self.linear = LinearScorer(0, size, dtype=dtype)
+        self.spans, self.parts = crossed(spans, size), parts
+        self.linear = LinearScorer(0, size)
 
     def forward(self, lists: CandidateBatch) -> Tensor:
         """The scores of C candidates of lists, shape (C,)."""

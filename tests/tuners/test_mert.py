@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tuners.test_mira import bleu_of, random_lists, telling_lists
+from tests.tuners.test_mira import ALL, bleu_of, random_lists, telling_lists
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, slope_orders, swept_statistics
 from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.objective import BLEU
 from xlate.scoring.weights import Weights
 from xlate.tuners.mert import mert, smoothed
 from xlate.tuners.settings import MertConfig
@@ -75,7 +76,7 @@ def test_one_weight_is_set_to_the_best_place(seed: int) -> None:
     start = Weights(np.array([0.5, 0.3, 0.0]), np.zeros(5), ("a", "b", "c"))
     one = np.array([False, False, True])
     options = MertConfig(restarts=0, directions=0, coordinate_rounds=1, window=0, length_band=99.0)
-    found = mert(lists, start, replace(options, weights=["a"]), 1, trained_D=one)
+    found = mert(lists, start, replace(options, weights=["a"]), 1, BLEU, one)
     best = 0.0
     for x in np.concatenate([np.linspace(-50, 50, 20_001), np.linspace(-1, 1, 2001)]):
         rows = [c for c in best_of(lists.dense_CD @ np.array([0.5, 0.3, x]), lists.candidate_offsets_I1) if c >= 0]
@@ -86,11 +87,11 @@ def test_one_weight_is_set_to_the_best_place(seed: int) -> None:
 def test_mert_finds_the_feature_that_counts_and_scales_it() -> None:
     lists, best = telling_lists()
     start = Weights(np.array([1.0, -1.0, 1.0]), np.zeros(0), ("a", "b", "c"))
-    found = mert(lists, start, MertConfig(restarts=4), 1)
+    found = mert(lists, start, MertConfig(restarts=4), 1, BLEU, ALL)
     assert found.dense_D[1] > 3 * abs(found.dense_D[[0, 2]]).max()
     assert np.abs(found.dense_D).sum() == pytest.approx(1.0)
     assert bleu_of(lists, found) > 0.95 * best
-    assert np.array_equal(found.dense_D, mert(lists, start, MertConfig(restarts=4), 1).dense_D)
+    assert np.array_equal(found.dense_D, mert(lists, start, MertConfig(restarts=4), 1, BLEU, ALL).dense_D)
 
 
 @pytest.mark.parametrize(("seed", "start"), [(seed, start) for seed in range(4) for start in (0.0, 0.5)])
@@ -102,7 +103,7 @@ def test_the_score_of_a_place_is_not_that_of_a_tie_broken_by_chance(seed: int, s
     lists = replace(lists, dense_CD=mixed_CD, part_values_N=0 * lists.part_values_N)
     begin = Weights(np.full(3, start), np.zeros(5), ("a", "b", "c"))
     options = MertConfig(restarts=5, window=0, length_band=99.0, weights=["a"])
-    found = mert(lists, begin, options, 1)
+    found = mert(lists, begin, options, 1, BLEU, ALL)
     # Other roundings break the ties in another way.
     scores = [bleu_of(lists, replace(found, dense_D=factor * found.dense_D)) for factor in (1.0, 0.37, 3.1)]
     assert scores == pytest.approx(scores[:1] * 3)
@@ -114,8 +115,8 @@ def test_lengths_off_the_band_are_not_taken() -> None:
     dense = np.array([[0.0], [1.0]], np.float32)
     lists = CandidateBatch(np.array([0, 2]), dense, gain, np.zeros(3, np.int64), np.zeros(0, np.int32))
     start = Weights(np.array([-1.0]), np.zeros(0), ("a",))
-    free = mert(lists, start, MertConfig(restarts=2, window=0, length_band=5.0), 1)
-    held = mert(lists, start, MertConfig(restarts=2, window=0, length_band=0.2), 1)
+    free = mert(lists, start, MertConfig(restarts=2, window=0, length_band=5.0), 1, BLEU, ALL[:1])
+    held = mert(lists, start, MertConfig(restarts=2, window=0, length_band=0.2), 1, BLEU, ALL[:1])
     assert free.dense_D[0] > 0 > held.dense_D[0]
 
 
@@ -128,7 +129,7 @@ def test_restarts_find_what_coordinates_do_not_and_move_only_what_is_trained() -
     start = Weights(np.array([-1.0, -1.0, 0.25]), np.zeros(0), ("a", "b", "c"))
     trained = np.array([True, True, False])
     alone, more = (
-        mert(lists, start, MertConfig(restarts=n, directions=0, window=0), 1, trained_D=trained) for n in (0, 100)
+        mert(lists, start, MertConfig(restarts=n, directions=0, window=0), 1, BLEU, trained) for n in (0, 100)
     )
     assert bleu_of(lists, alone) == pytest.approx(100 * (5 / 10 * 4 / 9 * 3 / 8 * 2 / 7) ** 0.25)
     assert bleu_of(lists, more) == pytest.approx(100.0)

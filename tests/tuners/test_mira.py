@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
-from xlate.kernels.learning.mira import background_gain
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.objective import Objective
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.mira import best_statistics, checked_lists, mira
 from xlate.tuners.settings import MiraConfig
 
 FLOATS, SPARSE = 3, 5
+ALL = np.ones(FLOATS, np.bool_)
 
 
 def random_lists(seed: int, instances: int = 6, most: int = 5) -> CandidateBatch:
@@ -108,16 +108,14 @@ def gain_of(statistics: np.ndarray, background: np.ndarray) -> float:
 
 
 def naive_mira(
-    lists: CandidateBatch, options: MiraConfig, seed: int, share: float = 1.0, trained=None
+    lists: CandidateBatch, options: MiraConfig, seed: int, share: float, trained: np.ndarray
 ) -> list[np.ndarray]:
     """The averages after each epoch, every history kept and summed; `share` is BLEU's, the rest that of a column."""
     random = np.random.default_rng(seed)
     matrix, first = features_of(lists), start()
     w = np.concatenate([first.dense_D, first.sparse_F])
     rate = np.ones(FLOATS + SPARSE)
-    rate[FLOATS:] = options.sparse_rate
-    if trained is not None:
-        rate[:FLOATS] = trained
+    rate[:FLOATS], rate[FLOATS:] = trained, options.sparse_rate
     background, history, averages = np.ones(10), [], []
     for _ in range(options.epochs):
         for i in random.permutation(len(lists)):
@@ -150,7 +148,7 @@ def test_kernel_is_the_naive_twin(
     seed: int, sparse_rate: float, masked: bool, most: float, parts: bool, share: float
 ) -> None:
     """Other measures, here a column of numbers, gain in words of their sentence as BLEU does."""
-    trained = np.array([True, False, True]) if masked else None
+    trained = np.array([True, False, True]) if masked else ALL
     lists = in_parts(random_lists(seed), seed) if parts else random_lists(seed)
     objective = Objective.of("bleu")
     if share < 1.0:
@@ -166,20 +164,11 @@ def test_kernel_is_the_naive_twin(
     assert np.allclose(np.concatenate([found.dense_D, found.sparse_F]), expected, atol=1e-9 if share == 1.0 else 1e-6)
 
 
-@given(st.integers(0, 1000))
-def test_gain_is_bleu_with_the_background(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    statistics, background = random.integers(0, 9, 10).astype(float), 1.0 + random.random(10)
-    assert background_gain(statistics, background, (len(statistics) - 2) // 2) == pytest.approx(
-        gain_of(statistics, background), rel=1e-12
-    )
-
-
 def test_lengths_off_the_band_are_not_returned() -> None:
     lists = random_lists(5, instances=12)
 
     def found(band: float) -> tuple[float, bytes]:
-        weights = mira(lists, start(), MiraConfig(epochs=8, C=1.0, length_band=band), 1)
+        weights = mira(lists, start(), MiraConfig(epochs=8, C=1.0, length_band=band), 1, BLEU, ALL)
         sums = best_statistics(checked_lists(lists, weights), lists.gain_CG, weights)
         return abs(sums[0] / sums[1] - 1), weights.dense_D.tobytes()
 
@@ -192,6 +181,6 @@ def test_lengths_off_the_band_are_not_returned() -> None:
 def test_what_cannot_be_tuned_is_refused() -> None:
     lists = random_lists(1)
     with pytest.raises(InputError, match="do not fit"):
-        mira(lists, Weights(np.zeros(2), np.zeros(SPARSE), ("a", "b")), MiraConfig(), 1)
+        mira(lists, Weights(np.zeros(2), np.zeros(SPARSE), ("a", "b")), MiraConfig(), 1, BLEU, ALL)
     with pytest.raises(InputError, match="not finite"):
-        mira(lists, Weights(np.array([np.nan, 0, 0]), np.zeros(SPARSE), ("a", "b", "c")), MiraConfig(), 1)
+        mira(lists, Weights(np.array([np.nan, 0, 0]), np.zeros(SPARSE), ("a", "b", "c")), MiraConfig(), 1, BLEU, ALL)

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, AnyInts, Floats32, Ints, Ints32
-from xlate.arrays.ragged import gathered, joined_offsets, offsets_of, places_in_rows, row_numbers
+from xlate.array_types import NO_INTS, NO_INTS32, AnyFloats, AnyInts, Floats32, Ints, Ints32
+from xlate.arrays.ragged import gathered, joined_offsets, offsets_of, places_in_rows
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import NamedFeatures
-from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids
+from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.text.vocabulary import EncodedText
 
 FeatureDicts = Sequence[Sequence[Mapping[str, float]]]
@@ -163,7 +163,7 @@ class CandidateBatch:
     `words_T` at `word_offsets_C1` are the target words of each candidate, if lists are pooled by their words.
 
     A plain batch may give a context for each instance: ids `contexts_X` at `context_offsets_I1`. The features of a
-    candidate are then all pairs of one of these and one of its own ids; see `crossed`.
+    candidate are then all pairs of one of these and one of its own ids; see `kernels/learning/candidates.py`.
     """
 
     candidate_offsets_I1: Ints
@@ -371,28 +371,6 @@ class CandidateBatch:
         values = None if self.part_values_N is None else self.part_values_N[ids]
         return self.part_ids_N[ids], offsets_K1[self.candidate_part_offsets_C1], values
 
-    def crossed(self, size: int) -> CandidateBatch:
-        """The same candidates with ids crossed with their contexts and written out; itself if it has no contexts.
-
-        Args:
-            size: the number of sparse weights, a power of two; see `kernels/learning/candidates.py`.
-        """
-        if self.contexts_X is None:
-            return self
-        offsets_I1, contexts_X = self.contexts
-        instance_C = row_numbers(self.candidate_offsets_I1)
-        instance_N = np.repeat(instance_C, np.diff(self.part_id_offsets_P1))
-        contexts, offsets_N1 = gathered(offsets_I1, instance_N)
-        part_Y = np.repeat(self.part_ids_N, np.diff(offsets_N1)).astype(np.int64)
-        ids_Y = crossed_ids(contexts_X[contexts].astype(np.int64), part_Y, size)
-        return replace(
-            self,
-            part_id_offsets_P1=offsets_N1[self.part_id_offsets_P1],
-            part_ids_N=ids_Y.astype(np.int32),
-            context_offsets_I1=None,
-            contexts_X=None,
-        )
-
     def arrays(self, gain_C: AnyFloats | None = None, *, parts: bool = False, dense: bool = True) -> CandidateArrays:
         """The arrays in the form for compiled loops, in single precision.
 
@@ -412,7 +390,7 @@ class CandidateBatch:
                 raise ValueError(f"{self.gain_CG.shape[1]} gain columns, expected one, or gains")
             gain_C = self.gain_CG[:, 0]
         dense_CD = self.dense_CD if dense else self.dense_CD[:, :0]
-        arrays = CandidateArrays(
+        return CandidateArrays(
             self.candidate_offsets_I1,
             np.ascontiguousarray(dense_CD, np.float32),
             np.ascontiguousarray(gain_C, np.float32),
@@ -421,16 +399,13 @@ class CandidateBatch:
             self.part_id_offsets_P1,
             self.part_ids_N,
             _single(self.part_values_N),
+            *((NO_INTS, NO_INTS32) if self.contexts_X is None else self.contexts),
         )
-        if self.contexts_X is None:
-            return arrays
-        offsets_I1, contexts_X = self.contexts
-        return arrays._replace(context_offsets_I1=offsets_I1, contexts_X=contexts_X)
 
     def _between(self, parts: bool) -> tuple[Ints, Ints, Ints32]:
         if self.part_offsets_I1 is None or self.candidate_parts_K is None or self.candidate_part_offsets_C1 is None:
             if not parts:
-                return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
+                return NO_INTS, NO_INTS, NO_INTS32
             own_K = places_in_rows(self.candidate_offsets_I1).astype(np.int32)
             return self.candidate_offsets_I1, np.arange(self.candidates + 1), own_K
         return self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints, Ints32, Uints
+from xlate.array_types import NO_INTS, NO_INTS32, AnyArray, AnyFloats, AnyInts, Floats, Ints, Ints32, Uints
 from xlate.arrays.ragged import offsets_of, places_in_rows, places_of, row_numbers
 from xlate.arrays.ranges import pieces
 from xlate.candidates.batch import UNITS, WORDS, CandidateBatch
@@ -59,7 +59,7 @@ def decoded(features_CD: AnyFloats, words: EncodedText) -> CandidateBatch:
         np.asarray(features_CD, np.float32),
         np.zeros((len(words), 0), np.float32),
         none_C1,
-        np.zeros(0, np.int32),
+        NO_INTS32,
         word_offsets_C1=words.offsets_S1,
         words_T=words.ids_T,
     )
@@ -67,14 +67,14 @@ def decoded(features_CD: AnyFloats, words: EncodedText) -> CandidateBatch:
 
 def of_no_words(columns: int) -> CandidateBatch:
     """The only translation of an empty sentence, with all floats 0."""
-    return decoded(np.zeros((1, columns)), EncodedText.from_ids([np.zeros(0, np.int32)]))
+    return decoded(np.zeros((1, columns)), EncodedText.from_ids([NO_INTS32]))
 
 
 def of_no_steps(columns: int, width: int = 0) -> CandidateBatch:
     """The same without steps, whose parts would have ids, or units of some width."""
-    offsets, nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
-    parts: dict[str, Any] = {"units": np.zeros((0, width), np.int32)} if width else {"ids": (offsets[:1], nothing)}
-    return with_steps(of_no_words(columns), offsets, nothing, **parts)
+    offsets = np.zeros(2, np.int64)
+    parts: dict[str, Any] = {"units": np.zeros((0, width), np.int32)} if width else {"ids": (offsets[:1], NO_INTS32)}
+    return with_steps(of_no_words(columns), offsets, NO_INTS32, **parts)
 
 
 def with_steps(
@@ -97,7 +97,7 @@ def with_steps(
     """
     rows_P = units if ids is None else ids[0][1:]
     assert rows_P is not None
-    nothing = np.zeros(len(rows_P) + 1, np.int64), np.zeros(0, np.int32)
+    nothing = np.zeros(len(rows_P) + 1, np.int64), NO_INTS32
     id_offsets_P1, ids_N = nothing if ids is None else ids
     between_offsets_P1, between_T = (None, None) if units is None else between or nothing
     return replace(
@@ -359,8 +359,7 @@ def with_ids(lists: CandidateBatch, index: UnitFeatures) -> CandidateBatch:
         id_offsets_P1, ids_N = index.of_units(unit_PU)
         return replace(lists, part_id_offsets_P1=id_offsets_P1, part_ids_N=ids_N, **no_units)
     # Made in pieces, because the computation takes several times their memory.
-    lengths: list[Ints] = [np.zeros(0, np.int64)]
-    found: list[Ints32] = [np.zeros(0, np.int32)]
+    lengths, found = [NO_INTS], [NO_INTS32]
     for some in pieces(len(unit_PU), UNITS_AT_A_TIME):
         ends = offsets_P1[some.start : some.stop + 1]
         steps = dict(zip(STEP, unit_PU[some].T, strict=True))

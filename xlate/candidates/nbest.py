@@ -18,7 +18,7 @@ from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import ngram_statistics
-from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.candidates.store import StoreWriter
 from xlate.errors import InputError, refuse_if
 from xlate.metrics.bleu import ORDER
 from xlate.text.lines import check_reference, read_lines, write_lines
@@ -269,32 +269,10 @@ def write_nbest_store(
     directory: str | Path, candidates: NbestCandidates, metadata: dict[str, Any] | None = None
 ) -> None:
     """Writes lists as a candidate store, with a file of the names of the sparse features."""
-    described = {**(metadata or {}), "sparse_names_sha256": _fingerprint(candidates.sparse_names)}
+    names_sha256 = hashlib.sha256("\n".join(candidates.sparse_names).encode()).hexdigest()
+    described = {**(metadata or {}), "sparse_names_sha256": names_sha256}
     with StoreWriter(
         directory, candidates.dense_names, len(candidates.sparse_names), statistic_names(), described
     ) as writer:
         writer.append(candidates.batch)
         write_lines(writer.aside / NAMES_FILE, candidates.sparse_names)
-
-
-def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:
-    """The names of a store's sparse features, one per id.
-
-    Raises:
-        InputError: they are missing or belong to another store.
-    """
-    path = store.directory / NAMES_FILE
-    names = tuple(read_lines(path))
-    if _fingerprint(names) != store.metadata.get("sparse_names_sha256"):
-        raise InputError(
-            "these are not the feature names of this store",
-            f"{len(names)} names",
-            f"the {store.sparse_size} names written with the store",
-            "import the n-best list again",
-            file=path,
-        )
-    return names
-
-
-def _fingerprint(names: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(names).encode()).hexdigest()

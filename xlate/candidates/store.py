@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import AnyArray, AnyInts, Bools, Ints
+from xlate.array_types import NO_INTS32, AnyArray, AnyInts, Bools, Ints
 from xlate.arrays.ranges import check_lengths, check_within
 from xlate.arrays.stored import (
     HEADER,
@@ -118,7 +118,7 @@ class StoreWriter:
             start = np.zeros(1, np.int64)
             dense, gains = (len(self._described[kind]) for kind in ("dense_names", "gain_names"))
             rows = np.zeros((0, dense), np.float32), np.zeros((0, gains), np.float32)
-            self.append(CandidateBatch(start, *rows, start, np.zeros(0, np.int32)))
+            self.append(CandidateBatch(start, *rows, start, NO_INTS32))
         entries = {}
         for name, array in self._arrays.items():
             with naming_file(self.directory / f"{name}.npy"):

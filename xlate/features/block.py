@@ -47,8 +47,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32, Uints
-from xlate.errors import InputError, refuse_if
+from xlate.array_types import NO_FLOATS, NO_INTS32, AnyInts, Floats, Floats32, Ints, Ints32, Uints
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.features.index import Numbers, Ranges
 from xlate.kernels.features.blocks import SIDE_BITS, BigramFamilies, BlockArrays, DistortionArrays
 from xlate.kernels.memory import build_table
@@ -112,10 +112,8 @@ def sides(blocks: BlockSet, family: str) -> tuple[Ints32, Ints32]:
     Raises:
         InputError: no such family.
     """
-    known = FAMILIES.get(family)
-    if known is not None:
-        return known.predecessor(blocks), known.block(blocks)
-    raise InputError("no such family of binary features", family, ", ".join(FAMILIES))
+    check_choice("no such family of binary features", family, FAMILIES)
+    return FAMILIES[family].predecessor(blocks), FAMILIES[family].block(blocks)
 
 
 def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> Uints:
@@ -155,12 +153,6 @@ def _family(tag: int) -> str:
     return list(FAMILIES)[tag]
 
 
-def families_of(keys_F: Uints) -> tuple[str, ...]:
-    """The families that occur among sorted keys."""
-    tags = np.unique(np.asarray(keys_F) >> np.uint64(2 * SIDE_BITS))
-    return tuple(_family(int(tag)) for tag in tags)
-
-
 def family_ranges(keys_F: Uints) -> dict[str, slice]:
     """The slice of each family's keys among sorted keys."""
     starts = [np.uint64(tag << 2 * SIDE_BITS) for tag in range(len(FAMILIES))]
@@ -170,12 +162,12 @@ def family_ranges(keys_F: Uints) -> dict[str, slice]:
 
 def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
     """What kernels need to find the features of two blocks; the row of a feature is its place in `keys_F`."""
-    names = families_of(keys_F)
-    pairs = [sides(blocks, name) for name in names]
-    shape = (len(names), len(blocks))
+    tag_A = np.unique(np.asarray(keys_F) >> np.uint64(2 * SIDE_BITS)).astype(np.int64)
+    pairs = [sides(blocks, _family(tag)) for tag in tag_A.tolist()]
+    shape = (len(pairs), len(blocks))
     left_AB, right_AB = (np.array([pair[side] for pair in pairs], np.int32).reshape(shape) for side in (0, 1))
     return BigramFamilies(
-        tag_A=np.array([_tag(name) for name in names], np.int64),
+        tag_A=tag_A,
         left_AB=left_AB,
         right_AB=right_AB,
         bigrams=build_table(np.ascontiguousarray(keys_F)),
@@ -346,9 +338,8 @@ class MoreFloats:
         Raises:
             InputError: no such float.
         """
-        strange = [name for name in names if name not in MORE_FLOATS]
-        if strange:
-            raise InputError("no such optional float", strange[0], ", ".join(MORE_FLOATS))
+        for name in names:
+            check_choice("no such optional float", name, MORE_FLOATS)
         ordered = more_floats(names)
         cost_BX = np.empty((len(blocks), len(ordered)), np.float32)
         for x, name in enumerate(ordered):
@@ -358,7 +349,7 @@ class MoreFloats:
     @classmethod
     def none(cls) -> MoreFloats:
         """No floats, for any blocks."""
-        return cls((), np.zeros((0, 0), np.float32), np.zeros(0))
+        return cls((), np.zeros((0, 0), np.float32), NO_FLOATS)
 
     def of_units(self, block_O: Ints32) -> Floats:
         """The values for O blocks, or copied words where the number is negative; 0 for terms; shape (O, X)."""
@@ -399,7 +390,7 @@ def block_arrays(
     words_T = lm.vocabulary.ids(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
     options_P1, option_O = blocks.options
     none_B, none_V = np.zeros(0, np.float32), np.zeros((0, 1), np.float32)
-    nobody_B, oriented = np.zeros(0, np.int32), distortion is None
+    oriented = distortion is None
     return BlockArrays(
         unigram_B=blocks.unigram_cost_per_word_B if unigram_per_word else blocks.unigram_cost_B,
         orientation_B2=blocks.orientation_cost_B2(smoothing) if oriented else np.zeros((0, 2), np.float32),
@@ -411,7 +402,7 @@ def block_arrays(
         target_words_T=np.ascontiguousarray(words_T),
         target_offsets_Q1=np.ascontiguousarray(blocks.table.target_phrases.offsets_S1),
         bigrams=bigram_families(blocks, feature_keys_F),
-        distortion=distortion or DistortionArrays(none_B, none_B, nobody_B, nobody_B, none_V, none_V),
+        distortion=distortion or DistortionArrays(none_B, none_B, NO_INTS32, NO_INTS32, none_V, none_V),
         more_BX=optional.cost_BX,
         oriented=oriented,
         dense=len(FLOATS if oriented else DISTORTION_FLOATS) + len(optional.names),

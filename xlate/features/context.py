@@ -204,7 +204,8 @@ class TargetFeatures:
                 yield "word=" + words.word(feature - b - len(phrases))
 
 
-UNLINKED = -1
+# Behind every word.
+UNLINKED = np.iinfo(np.int64).max
 # How many occurrences the distances of all phrases count for, in addition to those of the phrase itself.
 SMOOTHING = 2.0
 
@@ -250,10 +251,10 @@ class Distances:
 
 def first_links(source: EncodedText, links: Links) -> Ints:
     """The first target word that each of T source tokens is linked to, `UNLINKED` for one without links; (T,)."""
-    first_T = np.full(len(source.ids_T), np.iinfo(np.int64).max)
+    first_T: Ints = np.full(len(source.ids_T), UNLINKED)
     at_L = source.offsets_S1[row_numbers(links.offsets_S1)] + links.source_L
     np.minimum.at(first_T, at_L, links.target_L.astype(np.int64))
-    return np.where(first_T == np.iinfo(np.int64).max, UNLINKED, first_T)
+    return first_T
 
 
 def distance_classes(
@@ -274,12 +275,10 @@ def distance_classes(
     """
     source, target = texts
     begin_I = source.offsets_S1[sentence_I]
-    first_I = np.full(len(start_I), np.iinfo(np.int64).max)
+    first_I: Ints = np.full(len(start_I), UNLINKED)
     for word in range(int((end_I - start_I).max(initial=0))):
-        at_I = np.minimum(begin_I + start_I + word, begin_I + end_I - 1)
-        here_I = first_T[at_I]
-        first_I = np.where(here_I == UNLINKED, first_I, np.minimum(first_I, here_I))
-    linked_I = first_I < np.iinfo(np.int64).max
+        first_I = np.minimum(first_I, first_T[np.minimum(begin_I + start_I + word, begin_I + end_I - 1)])
+    linked_I = first_I < UNLINKED
     lengths = [np.diff(text.offsets_S1)[sentence_I] for text in (source, target)]
     place_I = np.where(linked_I, first_I, 0) * lengths[0] / np.maximum(lengths[1], 1)
     r_I = np.floor(place_I - start_I + 0.5).astype(np.int64)

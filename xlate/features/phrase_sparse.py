@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import NO_INTS, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import Numbers, Ranges
@@ -220,7 +220,7 @@ class SparseFeatures:
 
     def _rows_and_ids(self, steps: Steps) -> tuple[Ints, Ints, Ints]:
         """The step, the id, and the orientation or K, of every feature, family by family."""
-        rows, ids, columns = ([np.zeros(0, np.int64)] for _ in range(3))
+        rows, ids, columns = ([NO_INTS] for _ in range(3))
         for family in self.families:
             row, value = self._values(family, steps)
             plain = family.crossed == 1
@@ -374,7 +374,7 @@ def features_of_subset(
     """
     rows = {"source_phrase": source_P, "target_phrase": target_Q, "pair": pair_B}
     families: list[Family] = []
-    whole_ids: list[Ints] = [np.zeros(0, np.int64)]
+    whole_ids = [NO_INTS]
     for family in sparse.families:
         rows_W = rows.get(family.position)
         values_W = np.arange(family.size) if rows_W is None else np.asarray(rows_W, np.int64)

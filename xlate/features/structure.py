@@ -130,12 +130,9 @@ class StructureFeatures:
         sizes = np.diff(np.append(starts, len(family_F)))
         return ranges_of(zip((FAMILIES[f] for f in family_F[starts].tolist()), sizes.tolist(), strict=True))
 
-    def of_units(self, units: Ints32) -> tuple[Ints, Ints32]:
-        """The ids of the features of facts, (A, 5), new ones among them: offsets (A + 1) and ids."""
-        return self.of_facts(np.ascontiguousarray(units, np.int32), add=True)
-
-    def of_facts(self, facts_A5: Ints32, *, add: bool = False) -> tuple[Ints, Ints32]:
-        """The ids of the features of A facts: offsets (A + 1) and ids; with `add` new features get ids, else none."""
+    def of_units(self, facts_A5: Ints32, *, add: bool = True) -> tuple[Ints, Ints32]:
+        """The ids of the features of A facts: offsets (A + 1) and ids; new features get ids if `add`, else none."""
+        facts_A5 = np.ascontiguousarray(facts_A5, np.int32)
         self._growing, offsets_A1, ids_N = numbered(self.kinds, self._growing, facts_A5, add)
         return offsets_A1, ids_N
 

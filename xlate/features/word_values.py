@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from xlate.array_types import Ints, Ints32
+from xlate.array_types import NO_INTS32, Ints, Ints32
 from xlate.errors import refuse_if
 from xlate.text.classes import read_classes
 from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID, Vocabulary
@@ -55,7 +55,7 @@ class WordValues:
 
 
 # For what does not depend on words.
-NO_WORDS = WordValues("", np.zeros(0, np.int32), ())
+NO_WORDS = WordValues("", NO_INTS32, ())
 
 
 def every_word(words: Sequence[str]) -> WordValues:
@@ -84,8 +84,8 @@ def affixes(words: Sequence[str], kind: str, length: int) -> WordValues:
     """
     prefix = kind == "prefix"
     cut = [f"{word[:length]}+" if prefix else f"+{word[-length:]}" for word in words]
-    long = [len(word) > length for word in words]
-    return _numbered(f"{kind}{length}", [value if own else None for value, own in zip(cut, long, strict=True)])
+    longer = [value if len(word) > length else None for value, word in zip(cut, words, strict=True)]
+    return _numbered(f"{kind}{length}", longer)
 
 
 def digit_shapes(words: Sequence[str]) -> WordValues:
@@ -150,11 +150,12 @@ def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
         return digit_shapes(words)
     numbered = _NUMBERED_KIND.fullmatch(kind)
     assert numbered is not None
-    if numbered[1] in ("prefix", "suffix"):
-        return affixes(words, numbered[1], int(numbered[2]))
-    if numbered[1] == "top":
-        return frequent_words(words, side.count_V, int(numbered[2]))
-    return word_classes(kind, words, classes_of(side.name, int(numbered[2])))
+    name, size = numbered[1], int(numbered[2])
+    if name in ("prefix", "suffix"):
+        return affixes(words, name, size)
+    if name == "top":
+        return frequent_words(words, side.count_V, size)
+    return word_classes(kind, words, classes_of(side.name, size))
 
 
 def class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:

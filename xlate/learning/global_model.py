@@ -57,7 +57,7 @@ class GlobalTraining:
 
     decode: Decode
     heldout: Decode | None
-    settings: GlobalLossConfig = field(default_factory=GlobalLossConfig)
+    settings: GlobalLossConfig
     reporter: Reporter = field(default_factory=Reporter)
     checkpoint: Checkpoint | None = None
 
@@ -124,9 +124,8 @@ class GlobalTraining:
             "train/weight_norm_floats": float(np.linalg.norm(weights.dense_D)),
             "train/active_features": weights.active,
         }
-        for name, value in figures.items():
-            step = entry["round"] * self.settings.globally.epochs + entry["epoch"]
-            self.reporter.scalar(f"{name}/{NAME}", value, step)
+        step = entry["round"] * self.settings.globally.epochs + entry["epoch"]
+        self.reporter.scalars(f"*/{NAME}", figures, step)
 
 
 def _end_epoch(model: _Model, held: Standing, loss: float, heldout: Sequence[LatticeExample]) -> None:

@@ -20,7 +20,6 @@ from xlate.arrays.ragged import places_of
 from xlate.errors import refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import (
-    ListRoom,
     PredictedParts,
     list_losses,
     list_pass,
@@ -29,7 +28,7 @@ from xlate.kernels.learning.lists import (
     predicted_pass,
     predicted_room,
 )
-from xlate.kernels.learning.slopes import Learned, Steps
+from xlate.kernels.learning.slopes import Steps
 from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.run import STATE, Arrays, Checkpoint
 from xlate.learning.settings import ListsConfig
@@ -130,10 +129,10 @@ class ListLearner:
         self.ranks, (self.train, self.heldout) = ranks, map(ranks.share, parts)
         start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, np.float64)
         self.rule = rule_of_lists(settings)
-        self.weights: Learned = self.rule.learned(start_D, np.zeros(size, np.float32))
+        self.weights = self.rule.learned(start_D, np.zeros(size, np.float32))
         compiled = self.rule.compiled(np.full(len(start_D), settings.dense_rate), settings.rate)
         self.steps = Steps(self.loss.numbers_array, compiled, batch=settings.batch)
-        self._room: ListRoom = list_room(lists, settings.batch)
+        self._room = list_room(lists, settings.batch)
 
     def epochs(
         self, stop: Callable[[], bool] = lambda: False, checkpoint: Checkpoint | None = None
@@ -146,10 +145,13 @@ class ListLearner:
         """
         file = None if checkpoint is None else checkpoint.load()
         if file is None:
-            figures, kept = [EpochFigures(0, float("nan"), *self.measure(), self.active)], self.copy()
+            figures, kept = [EpochFigures(0, float("nan"), *self.measure())], self.copy()
         else:
             figures = [EpochFigures(**one) for one in file.metadata[STATE]["figures"]]
-            kept, now = (_chosen(file.extra, side) for side in (KEPT, NOW))
+            kept, now = (
+                {name.removeprefix(side): array for name, array in file.extra.items() if name.startswith(side)}
+                for side in (KEPT, NOW)
+            )
             self.restore(now)
         yield from figures
         while not (self._settled(figures) or stop()):
@@ -159,10 +161,9 @@ class ListLearner:
                 mixed = self.copy()
                 self.ranks.mix(mixed, len(self.train))
                 self.restore(mixed)
-            loss, bleu = self.measure()
-            if loss < min(one.heldout_loss for one in figures):
+            figures.append(EpochFigures(number, met, *self.measure()))
+            if figures[-1].heldout_loss < min(one.heldout_loss for one in figures[:-1]):
                 kept = self.copy()
-            figures.append(EpochFigures(number, met, loss, bleu, self.active))
             # Ranks ask together whether to stop.
             if checkpoint is not None and (stop() or checkpoint.due) and self.ranks.leads:
                 arrays = {
@@ -195,20 +196,18 @@ class ListLearner:
             if len(array):
                 array[:] = kept[name]
 
-    @property
-    def active(self) -> int:
-        """How many sparse weights are not 0."""
-        return int(np.count_nonzero(self.weights.sparse_F))
-
-    def measure(self) -> tuple[float, float]:
-        """The mean loss of the held-out lists, and BLEU of their highest-scoring candidates; nan without references."""
+    def measure(self) -> tuple[float, float, int]:
+        """The mean loss of the held-out lists, BLEU of their highest-scoring candidates, nan without references, and
+        how many sparse weights are not 0.
+        """
         total, best_I = self.best(self.heldout)
         sums_K = self.statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
         lists, total, *sums = self.ranks.total(np.array([len(self.heldout), total, *sums_K])).tolist()
         sums_K = np.array(sums)
         # Without references, no word is counted.
         counted = sums_K[len(sums_K) // 2 + 1] > 0
-        return total / lists, float(bleu_scores(sums_K[None])[0]) if counted else math.nan
+        bleu = float(bleu_scores(sums_K[None])[0]) if counted else math.nan
+        return total / lists, bleu, int(np.count_nonzero(self.weights.sparse_F))
 
     def best(self, rows_I: Ints) -> tuple[float, Ints]:
         """The summed loss of some lists, and the highest-scoring candidate of each, -1 for an empty list."""
@@ -222,10 +221,6 @@ class ListLearner:
     def _losses(self, rows_I: Ints, best_I: Ints) -> float:
         given = self.lists, self.weights, self.steps.numbers, self._room, self.loss.pointer
         return float(list_losses(rows_I, *given, best_I))
-
-
-def _chosen(arrays: Arrays, side: str) -> dict[str, AnyArray]:
-    return {name.removeprefix(side): array for name, array in arrays.items() if name.startswith(side)}
 
 
 class PredictedListLearner(ListLearner):

@@ -16,7 +16,6 @@ from xlate.kernels.learning.instances import prediction_errors
 from xlate.learning.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings
 from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.run import STATE, Checkpoint
-from xlate.losses.loss import Loss
 from xlate.machine import StopFlag, Stopped
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
@@ -97,7 +96,7 @@ class Standing:
 
 
 def validate(
-    store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse: bool, ranks: Ranks = ONE
+    store: CandidateStore, weights: Weights, settings: PhaseSettings, ranks: Ranks = ONE
 ) -> tuple[float, float]:
     """P (Tillmann & Zhang 2007, Eq. 13) and the mean loss of a true candidate; nan on an empty store.
 
@@ -108,15 +107,14 @@ def validate(
         InputError: the loss has no compiled slope.
     """
     nan = float("nan")
-    found = _errors(store, ranks.share(np.arange(len(store))), weights, loss, use_sparse)
+    found = _errors(store, ranks.share(np.arange(len(store))), weights, settings)
     errors, total, positives = ranks.total(np.array(found, np.float64)).tolist()
     return errors / len(store) if len(store) else nan, total / positives if positives else nan
 
 
-def _errors(
-    store: CandidateStore, rows_I: Ints, weights: Weights, loss: Loss, use_sparse: bool
-) -> tuple[int, float, int]:
-    given = weights.dense_D, weights.sparse_F, use_sparse, loss.numbers_array, loss.pointer
+def _errors(store: CandidateStore, rows_I: Ints, weights: Weights, settings: PhaseSettings) -> tuple[int, float, int]:
+    loss = settings.loss_module()
+    given = weights.dense_D, weights.sparse_F, settings.use_sparse, loss.numbers_array, loss.pointer
     return prediction_errors(rows_I, store.arrays.arrays(), *given)
 
 
@@ -223,9 +221,8 @@ class Training:
             state.epoch_loss, state.epoch_curvature = state.epoch_loss + loss, state.epoch_curvature + curvature
             tell(loss=loss / len(part))
             eta = settings.eta_sparse if settings.train_sparse else settings.eta
-            self.reporter.scalar(f"train/loss/{settings.name}", loss / len(part), state.seen)
-            self.reporter.scalar(f"train/eta/{settings.name}", eta * scale, state.seen)
-            self.reporter.scalar(f"time/instances_per_s/{settings.name}", rate, state.seen)
+            figures = {"train/loss": loss / len(part), "train/eta": eta * scale, "time/instances_per_s": rate}
+            self.reporter.scalars(f"*/{settings.name}", figures, state.seen)
             if self.ranks.size > 1:
                 continue
             if stop:
@@ -242,8 +239,7 @@ class Training:
         sums = np.array([state.epoch_loss, state.epoch_curvature, state.position])
         state.epoch_loss, state.epoch_curvature, position = self.ranks.total(sums).tolist()
         state.seen, state.position = state.seen + int(position) - state.position, int(position)
-        used = settings.use_sparse
-        error, loss = validate(phase.heldout, weights, settings.loss_module(), use_sparse=used, ranks=self.ranks)
+        error, loss = validate(phase.heldout, weights, settings, self.ranks)
         met = state.epoch_loss / max(1, state.position)
         entry = {
             "phase": settings.name,
@@ -256,16 +252,15 @@ class Training:
             **(self.bound(held, phase, order) if settings.check_bound else {}),
         }
         tell(loss=met, P=error)
-        self.reporter.scalar(f"valid/P/{settings.name}", error, state.seen)
-        self.reporter.scalar(f"valid/loss/{settings.name}", loss, state.seen)
-        tag = f"weights/{settings.weights}"
+        tag, phase_tag = f"weights/{settings.weights}", f"*/{settings.name}"
         norm_D = float(np.linalg.norm(weights.dense_D))
-        self.reporter.scalar(f"train/weight_norm_floats/{settings.name}", norm_D, state.seen)
+        figures = {"valid/P": error, "valid/loss": loss, "train/weight_norm_floats": norm_D}
+        self.reporter.scalars(phase_tag, figures, state.seen)
         self.reporter.histogram(f"{tag}/floats", weights.dense_D, state.seen)
         if settings.use_sparse:
             norm_F = float(np.linalg.norm(weights.sparse_F))
-            self.reporter.scalar(f"train/weight_norm_sparse/{settings.name}", norm_F, state.seen)
-            self.reporter.scalar(f"train/active_features/{settings.name}", weights.active, state.seen)
+            figures = {"train/weight_norm_sparse": norm_F, "train/active_features": weights.active}
+            self.reporter.scalars(phase_tag, figures, state.seen)
             for family, ids in self.families.items():
                 self.reporter.histogram(f"{tag}/{family}", weights.sparse_F[ids], state.seen)
         state.end_epoch(error, entry)
@@ -289,7 +284,7 @@ class Training:
         """
         settings, state, memory = phase.settings, held.state, held.memory
         end, scale = held.weights[settings.weights], step_scale(settings, state.epoch)
-        _, loss, steps = _errors(phase.store, order, end, settings.loss_module(), settings.use_sparse)
+        _, loss, steps = _errors(phase.store, order, end, settings)
         m = max(1, steps)
         moved_D = np.where(settings.trained, (end.dense_D - memory[BEGIN_DENSE]) ** 2, 0.0)
         distance = float(moved_D.sum()) / (settings.eta * scale) if any(settings.trained) else 0.0
@@ -297,6 +292,6 @@ class Training:
             distance += float(((end.sparse_F - memory[BEGIN_SPARSE]) ** 2).sum()) / (settings.eta_sparse * scale)
         left = state.epoch_loss / m
         right = loss / m + distance / (2 * m) + state.epoch_curvature / (2 * m)
-        self.reporter.scalar(f"bound/online_loss/{settings.name}", left, state.seen)
-        self.reporter.scalar(f"bound/right_side/{settings.name}", right, state.seen)
+        figures = {"bound/online_loss": left, "bound/right_side": right}
+        self.reporter.scalars(f"*/{settings.name}", figures, state.seen)
         return {"bound_left": left, "bound_right": right}

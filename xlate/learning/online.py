@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import NO_FLOATS, Floats, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import held_out
 from xlate.errors import refuse_if
@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 DecodeRows = Callable[[Weights, Ints, int], CandidateBatch]
 Figures = dict[str, Any]
 # The result of a shard: the arrays of the learner, the oracles of its sentences, figures and statistics of first
-# translations, and the features seen.
-ShardResult = tuple[Arrays, dict[int, CandidateBatch], Figures, Floats, Ints32 | None]
+# translations.
+ShardResult = tuple[Arrays, dict[int, CandidateBatch], Figures, Floats]
 BEST = "best"
 
 
@@ -60,7 +60,7 @@ class OnlineState:
     position: int = 0
     figures: list[Figures] = field(default_factory=list)
     partial: Figures = field(default_factory=dict)
-    first: Floats = field(default_factory=lambda: np.zeros(0))
+    first: Floats = field(default_factory=lambda: NO_FLOATS)
     best_bleu: float = -1.0
     best: Weights | None = None
 
@@ -164,7 +164,7 @@ class Online:
         """Learns from every shard separately, starting from the same weights, and takes the mean of the results."""
         shards = [order[shard :: self.learner.settings.shards] for shard in range(self.learner.settings.shards)]
         clock = int(self.learner.learned.clock_1[0]) + max(map(len, shards))
-        known = 0 if self.learner.met is None else len(self.learner.met)
+        known = 0 if self.learner.growing is None else len(self.learner.growing)
 
         def work(start: int, chunk: Sequence[Ints]) -> list[ShardResult]:
             return [self._shard(shard, rows, clock) for shard, rows in enumerate(chunk, start)]
@@ -182,11 +182,11 @@ class Online:
                     workers.give(shard, [rows])
                 while len(workers):
                     results += workers.take()
-        for _, oracles, figures, first_K, _ in results:
+        for _, oracles, figures, first_K in results:
             self.learner.put(oracles)
             self._state.first += first_K
             _add(self._state.partial, figures)
-        self.learner.mix([self.learner.renumbered(arrays, met, known) for arrays, *_, met in results])
+        self.learner.mix([self.learner.renumbered(arrays, known) for arrays, *_ in results])
 
     def _shard(self, shard: int, rows: Ints, clock: int) -> ShardResult:
         """Learns from the sentences of a shard; leaves the learner unchanged."""
@@ -200,8 +200,7 @@ class Online:
             return {sentence: one for sentence, one in found if one is not None}
 
         oracles, arrays = self.learner.apart(work, shard)
-        met = None if self.learner.met is None else self.learner.met.copy()
-        return arrays, oracles, figures, first_K, met
+        return arrays, oracles, figures, first_K
 
     def _finish(self, steps: int, measured: Ints) -> None:
         """Closes an iteration."""
@@ -217,7 +216,7 @@ class Online:
             if self.learner.settings.select == "best" and bleu > state.best_bleu:
                 state.best, state.best_bleu = average, bleu
         state.figures.append(figures)
-        state.iteration, state.position, state.partial, state.first = state.iteration + 1, 0, {}, np.zeros(0)
+        state.iteration, state.position, state.partial, state.first = state.iteration + 1, 0, {}, NO_FLOATS
 
     def _save(self) -> None:
         """Writes the state to the checkpoint."""
@@ -232,8 +231,7 @@ class Online:
                 self.reporter.scalar(f"online/{name.replace('bleu', 'BLEU')}", float(value), step)
         self.reporter.scalar("online/sentences_per_second", speed, step)
         weights = self.learner.weights
-        for name, value in zip(weights.dense_names, weights.dense_D.tolist(), strict=True):
-            self.reporter.scalar(f"weights/{name}", value, step)
+        self.reporter.scalars("weights/*", weights.floats, step)
         if weights.active:
             self.reporter.histogram("weights/sparse", weights.sparse_F[weights.sparse_F != 0], step)
         log.info(

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Bools, Floats, Ints32
+from xlate.array_types import NO_FLOATS, AnyArray, Bools, Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import chosen, pool, with_ids
 from xlate.features.structure import StructureFeatures
@@ -74,8 +74,7 @@ class OnlineLearner:
     @property
     def average(self) -> Weights:
         """The mean of the weights before the first step and after each."""
-        dense_D, sparse_F = self.rule.result(self.learned, self.compiled.eta_D, self.compiled.eta)
-        return Weights(np.asarray(dense_D, np.float64), np.asarray(sparse_F, np.float64), self.names)
+        return Weights(*self.rule.result(self.learned, self.compiled.eta_D, self.compiled.eta), self.names)
 
     def learn(self, sentence: int, found: CandidateBatch) -> OnlineStep:
         """Learns from the list of a sentence, best translation first; it has words, and statistics as gains.
@@ -83,7 +82,7 @@ class OnlineLearner:
         A list without translations makes no step.
         """
         if not found.candidates:
-            return OnlineStep(np.zeros(0), 0.0)
+            return OnlineStep(NO_FLOATS, 0.0)
         known = self.oracles[sentence]
         pooled = found if known is None else pool([found, known], by_words=True)
         gain_C = self.document.gains(sentence, pooled.gain_CG)
@@ -140,8 +139,7 @@ class OnlineLearner:
             joined = CandidateBatch.joined([one for one in self.oracles if one is not None])
             arrays = ((field.name, getattr(joined, field.name)) for field in fields(joined))
             held |= {ORACLES + name: array for name, array in arrays if array is not None}
-        met = {} if self.growing is None else {FEATURES: self.growing.described}
-        return held | met | {KNOWN: np.flatnonzero(known_I), MEMORY: self.update.memory}
+        return held | self._met() | {KNOWN: np.flatnonzero(known_I), MEMORY: self.update.memory}
 
     def restore(self, held: Arrays) -> None:
         """Restores what `state` returned."""
@@ -161,14 +159,14 @@ class OnlineLearner:
             self.document.replace(sentence, one.gain_CG[0].astype(np.float64))
 
     def apart(self, work: Callable[[], Result], shard: int) -> tuple[Result, Arrays]:
-        """The result of `work` and the weights it ends with; the learner's own state is restored afterwards."""
+        """The result of `work`, and the weights and features it ends with; the learner is as it was afterwards."""
         before = {name: array.copy() for name, array in self.learned._asdict().items()}
         oracles, document, memory = list(self.oracles), self.document, self.update.memory.copy()
         self.document = replace(document, statistics_IK=document.statistics_IK.copy())
         self.update.memory[:] += np.uint64(shard)
         try:
             result = work()
-            return result, {name: array.copy() for name, array in self.learned._asdict().items()}
+            return result, {name: array.copy() for name, array in self.learned._asdict().items()} | self._met()
         finally:
             self.oracles, self.document = oracles, document
             self.update.memory[:] = memory
@@ -194,29 +192,28 @@ class OnlineLearner:
         self.learned.touched_F[:] = self.learned.clock_1[0]
         self.update.memory[:] += np.uint64(len(parts))
 
-    @property
-    def met(self) -> Ints32 | None:
+    def _met(self) -> dict[str, AnyArray]:
         """The sparse features seen so far, if they are numbered when first met."""
-        return None if self.growing is None else self.growing.described
+        return {} if self.growing is None else {FEATURES: self.growing.described}
 
-    def renumbered(self, arrays: Arrays, met: Ints32 | None, known: int) -> Arrays:
+    def renumbered(self, arrays: Arrays, known: int) -> Arrays:
         """Weights that were learned separately, with their features renumbered as they are here.
 
         Args:
-            arrays: the weights.
-            met: the features as they were numbered there.
+            arrays: what `apart` returned.
             known: how many features had the same numbers on both sides before any learning.
         """
-        if self.growing is None or met is None:
+        if self.growing is None:
             return arrays
+        made = dict(arrays)
+        met = made.pop(FEATURES)
         here = {row.tobytes(): known + n for n, row in enumerate(self.growing.described[known:])}
         fresh = [row for row in met[known:] if row.tobytes() not in here]
         size = known + len(here)
         here |= {row.tobytes(): size + n for n, row in enumerate(fresh)}
         self.growing.extended(np.concatenate([self.growing.described, *(row[None] for row in fresh)]))
         id_F = np.array([*range(known), *(here[row.tobytes()] for row in met[known:])], np.int64)
-        made = dict(arrays)
-        for name, array in arrays.items():
+        for name, array in made.items():
             if name.endswith("_F") and len(array):
                 made[name] = np.zeros(size + len(fresh), array.dtype)
                 made[name][id_F[: len(array)]] = array

@@ -126,8 +126,7 @@ class Tuning:
         for tag in ("length_ratio", "pool", "new"):
             self.reporter.scalar(f"tune/{tag}", getattr(figures, tag), step)
         scale = float(np.abs(weights.dense_D).sum()) or 1.0
-        for name, value in zip(weights.dense_names, weights.dense_D, strict=True):
-            self.reporter.scalar(f"weights/{name}", float(value) / scale, step)
+        self.reporter.scalars("weights/*", {name: value / scale for name, value in weights.floats.items()}, step)
         if weights.active:
             self.reporter.histogram("weights/sparse", weights.sparse_F, step)
         round_of = f"{step}/{self.settings.rounds}" + ("" if step else ", the first decoding")

@@ -333,6 +333,11 @@ class Reporter:
     def scalar(self, tag: str, value: float, step: int) -> None:
         """One number."""
 
+    def scalars(self, tag: str, figures: Mapping[str, float], step: int) -> None:
+        """Several numbers; the name of each takes the place of `*` in the tag."""
+        for name, value in figures.items():
+            self.scalar(tag.replace("*", name), value, step)
+
     def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
         """The distribution of many numbers."""
 

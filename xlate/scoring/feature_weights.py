@@ -49,7 +49,7 @@ def load_feature_weights(path: str | Path) -> dict[str, float]:
         weights |= SUMMED if several else {}
         for name, values in file.sets.items():
             start = f"{name}_" if several else ""
-            weights.update(zip((start + dense for dense in values.dense_names), values.dense_D.tolist(), strict=True))
+            weights.update((start + dense, weight) for dense, weight in values.floats.items())
             weights.update((start + feature, weight) for *_, feature, weight in file.learned(name))
     else:
         for text, number, line in _weight_lines(path, ()):

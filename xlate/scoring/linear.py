@@ -1,7 +1,8 @@
 """The linear scorer: float features times weights plus bags of sparse weights; as modules, and on a device.
 
-`LinearScorer` is the reference: it takes any batch and any device. Tuners that go through all lists again and again use
-`CompiledScorer`: for the gradient of one column of weights, EmbeddingBag takes ten times as long as its compiled loops.
+`LinearScorer` is the reference: it takes any batch without contexts, on any device. Tuners that go through all lists
+again and again use `CompiledScorer`: for the gradient of one column of weights, EmbeddingBag takes ten times as long as
+its compiled loops.
 
 Candidates that stay on a device are gathered and scored there. All sums run over sorted segments, so the same numbers
 give the same bits every time on the same device; adding by index, which CUDA does in any order, would not.
@@ -27,24 +28,26 @@ from xlate.kernels.learning.scores import sparse_gradient, sparse_scores
 class LinearScorer(nn.Module):
     """score_C = dense_CD · w_D + EmbeddingBag(parts of C; EmbeddingBag(ids of part; w_F)) + base_C.
 
-    The sparse weights of a part are summed once, however many candidates share it. Weights begin at 0, in float64 by
-    default.
+    The sparse weights of a part are summed once, however many candidates share it. Weights begin at 0, in float64.
     """
 
-    def __init__(
-        self, dense: int, sparse: int, *, sparse_gradient: bool = False, dtype: torch.dtype = torch.float64
-    ) -> None:
+    def __init__(self, dense: int, sparse: int, *, sparse_gradient: bool = False) -> None:
         super().__init__()
-        self.dense = nn.Parameter(torch.zeros(dense, dtype=dtype))
+        self.dense = nn.Parameter(torch.zeros(dense, dtype=torch.float64))
         # EmbeddingBag needs a row; a model without sparse features keeps one that nothing refers to.
         self.bag = nn.EmbeddingBag(max(1, sparse), 1, mode="sum", sparse=sparse_gradient, include_last_offset=True)
-        self.bag = self.bag.to(dtype)
+        self.bag = self.bag.double()
         nn.init.zeros_(self.bag.weight)
 
     def forward(self, batch: CandidateBatch) -> Tensor:
-        """The scores of a batch's C candidates, shape (C,), on the device of the weights."""
+        """The scores of a batch's C candidates, shape (C,), on the device of the weights.
+
+        Raises:
+            ValueError: instances have contexts.
+        """
         device, dtype = self.dense.device, self.dense.dtype
-        batch = batch.crossed(len(self.bag.weight))
+        if batch.contexts_X is not None:
+            raise ValueError("contexts_X: expected none")
 
         def tensor(array: object, kind: torch.dtype) -> Tensor:
             return torch.as_tensor(array, device=device).to(kind)
@@ -159,7 +162,7 @@ class Resident:
         return replace(self, **made)
 
     def crossed(self, size: int) -> Resident:
-        """As `CandidateBatch.crossed`: pairs of contexts and ids written out, for `size` weights."""
+        """The same candidates with pairs of contexts and ids written out, for `size` weights, a power of two."""
         if self.context_offsets_I1 is None or self.contexts_X is None:
             return self
         instance_C = segment_ids(self.candidate_offsets_I1)

@@ -20,7 +20,7 @@ import numpy as np
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32
+from xlate.array_types import NO_FLOATS, NO_INTS32, AnyArray, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import places_of
 from xlate.arrays.ranges import pieces
 from xlate.errors import InputError, refuse_if
@@ -268,8 +268,8 @@ def _unpacked(described: Mapping[str, Any], tensors: dict[str, AnyArray]) -> Wei
     features: dict[str, StoredFeatures] = {}
     for name, dense_names in described["dense_names"].items():
         size = described["sparse_size"][name]
-        ids_A = tensors.pop(f"{name}.ids", np.zeros(0, np.int32))
-        values_A = tensors.pop(f"{name}.values", np.zeros(0))
+        ids_A = tensors.pop(f"{name}.ids", NO_INTS32)
+        values_A = tensors.pop(f"{name}.values", NO_FLOATS)
         within = not len(ids_A) or (ids_A[0] >= 0 and ids_A[-1] < size and bool((np.diff(ids_A) > 0).all()))
         if len(ids_A) != len(values_A) or not within:
             raise ValueError(f"{len(values_A)} weights of {len(ids_A)} features that are not among {size}")

@@ -22,15 +22,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xlate.array_types import AnyFloats, Bools, Ints
+from xlate.array_types import NO_INTS, AnyFloats, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import spread_within_lists
 from xlate.losses.loss import Loss, gains_for
 from xlate.losses.pro import PairwiseLogistic
-from xlate.metrics.objective import BLEU, Objective
+from xlate.metrics.objective import Objective
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
-from xlate.tuners.mira import checked_lists, scaled, trained
+from xlate.tuners.mira import checked_lists, scaled
 from xlate.tuners.settings import PenaltyConfig, ProConfig
 
 ZERO = (0.0, 0.0)
@@ -43,8 +43,8 @@ def descend(
     start: Weights,
     loss: Loss,
     settings: PenaltyConfig,
-    objective: Objective = BLEU,
-    trained_D: Bools | None = None,
+    objective: Objective,
+    trained_D: Bools,
 ) -> Weights:
     """The weights where the loss of all lists is least, found from `start`; nothing is drawn at random.
 
@@ -56,7 +56,7 @@ def descend(
             half the step penalty on their squared distance from the start of the descent. The descent starts at the
             best scale, or, without a step penalty, at the given scale.
         objective: the gain of hypotheses.
-        trained_D: which float weights move; None for all.
+        trained_D: which float weights move.
 
     Raises:
         InputError: there is no hypothesis, features are not finite, weights do not fit, or the loss is over lattices.
@@ -65,7 +65,6 @@ def descend(
     statistics_CK = lists.gain_CG.astype(np.float64)
     spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
     scorer = CompiledScorer(arrays, lists.dense_CD / spread_D, start.dense_D * spread_D, start.sparse_F)
-    trained_D = trained(trained_D, start)
     gains = gains_for(loss, statistics_CK, lists.candidate_offsets_I1, objective.sentences)
     gain, offsets = torch.as_tensor(gains), torch.as_tensor(lists.candidate_offsets_I1)
     penalised = _Penalised(
@@ -129,8 +128,8 @@ def pro(
     start: Weights,
     settings: ProConfig,
     seed: int,
-    objective: Objective = BLEU,
-    trained_D: Bools | None = None,
+    objective: Objective,
+    trained_D: Bools,
 ) -> Weights:
     """New weights from pairs drawn with a seed; those of `start` if no pair differs enough.
 
@@ -146,7 +145,6 @@ def pro(
     if not len(better_P):
         return start
     loss = PairwiseLogistic(torch.as_tensor(better_P), torch.as_tensor(worse_P))
-    trained_D = trained(trained_D, start)
     new, old, share = descend(lists, start, loss, settings, objective, trained_D), start, settings.share
     if not settings.weights:
         new, old = scaled(new, trained_D), scaled(old, trained_D)
@@ -162,8 +160,7 @@ def sampled_pairs(
     gain_C: AnyFloats, offsets_I1: Ints, settings: ProConfig, random: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """The better and the worse hypothesis of each of P pairs; of pairs that differ equally, those drawn first stay."""
-    better: list[Ints] = []
-    worse: list[Ints] = []
+    better, worse = [NO_INTS], [NO_INTS]
     for first, last in zip(offsets_I1[:-1].tolist(), offsets_I1[1:].tolist(), strict=True):
         if last - first < 2:
             continue
@@ -174,5 +171,4 @@ def sampled_pairs(
         turned_S = difference_S[wide_S] < 0
         better.append(np.where(turned_S, drawn_2S[1, wide_S], drawn_2S[0, wide_S]))
         worse.append(np.where(turned_S, drawn_2S[0, wide_S], drawn_2S[1, wide_S]))
-    nothing = np.zeros(0, np.int64)
-    return np.concatenate([nothing, *better]), np.concatenate([nothing, *worse])
+    return np.concatenate(better), np.concatenate(worse)

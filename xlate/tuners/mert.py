@@ -15,9 +15,9 @@ from xlate.array_types import Bools, Floats, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
 from xlate.kernels.learning.scores import sparse_scores
-from xlate.metrics.objective import BLEU, Objective
+from xlate.metrics.objective import Objective
 from xlate.scoring.weights import Weights
-from xlate.tuners.mira import checked_lists, trained
+from xlate.tuners.mira import checked_lists
 from xlate.tuners.settings import MertConfig
 
 
@@ -26,8 +26,8 @@ def mert(
     start: Weights,
     settings: MertConfig,
     seed: int,
-    objective: Objective = BLEU,
-    trained_D: Bools | None = None,
+    objective: Objective,
+    trained_D: Bools,
 ) -> Weights:
     """The best weights found.
 
@@ -38,12 +38,12 @@ def mert(
             are used only if all places do. When all weights are tuned, they are returned with sizes that sum to 1.
         seed: for points and directions.
         objective: what is maximised; the first two columns of statistics must be hypothesis and reference length.
-        trained_D: which float weights move; None for all.
+        trained_D: which float weights move.
 
     Raises:
         InputError: there is no hypothesis, features are not finite, or weights do not fit.
     """
-    search = _Search(lists, start, settings, objective, trained(trained_D, start))
+    search = _Search(lists, start, settings, objective, trained_D)
     random = np.random.default_rng(seed)
     best_score, best_D = search.climb(np.array(start.dense_D, np.float64), random)
     for _ in range(settings.restarts):
@@ -60,7 +60,7 @@ def mert(
 
 
 class _Search:
-    """The lists as the kernels read them, with an order of each list for every float."""
+    """The lists as the kernels read them, with an order of each list for every float that moves."""
 
     def __init__(
         self, lists: CandidateBatch, start: Weights, settings: MertConfig, objective: Objective, trained_D: Bools
@@ -73,10 +73,8 @@ class _Search:
         self.statistics_CK = np.ascontiguousarray(lists.gain_CG, np.float32)
         self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T, np.float64)
         self.trained_D = trained_D
-        self.order_DC = [
-            slope_orders(column_C, self.offsets_I1) if trained else None
-            for column_C, trained in zip(self.columns_DC, self.trained_D, strict=True)
-        ]
+        trained = np.flatnonzero(trained_D).tolist()
+        self.orders = {d: slope_orders(self.columns_DC[d], self.offsets_I1) for d in trained}
         self.sparse_C = sparse_scores(arrays, np.ascontiguousarray(start.sparse_F, np.float64))
 
     def climb(self, dense_D: Floats, random: np.random.Generator) -> tuple[float, Floats]:
@@ -87,9 +85,7 @@ class _Search:
         for _ in range(self.settings.coordinate_rounds):
             before = best
             for d in random.permutation(np.flatnonzero(self.trained_D)):
-                order_C = self.order_DC[d]
-                assert order_C is not None
-                step, best = self._line(score_C, self.columns_DC[d], order_C, best)
+                step, best = self._line(score_C, self.columns_DC[d], self.orders[d], best)
                 if step:
                     dense_D[d] += step
                     score_C += step * self.columns_DC[d]

@@ -15,14 +15,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, Bools, Floats
+from xlate.array_types import NO_FLOATS, AnyFloats, Bools, Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.mira import MiraSteps, MiraWeights, mira_pass
 from xlate.kernels.learning.scores import best_candidates
 from xlate.metrics.bleu import ORDER
-from xlate.metrics.objective import BLEU, Objective
+from xlate.metrics.objective import Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.settings import MiraConfig
 
@@ -42,15 +42,10 @@ def checked_lists(lists: CandidateBatch, start: Weights) -> CandidateArrays:
             f"{len(start.dense_D)} float and {len(start.sparse_F)} sparse weights",
             f"{lists.dense_CD.shape[1]} and more than {most}",
         )
-    values_N = np.zeros(0) if lists.part_values_N is None else lists.part_values_N
+    values_N = NO_FLOATS if lists.part_values_N is None else lists.part_values_N
     if not (np.isfinite(lists.dense_CD).all() and np.isfinite(values_N).all() and start.finite):
         raise InputError("features or weights are not finite", expected="numbers")
     return lists.arrays(np.zeros(lists.candidates), parts=True)
-
-
-def trained(trained_D: Bools | None, start: Weights) -> Bools:
-    """Which float weights move, (D,); all by default."""
-    return np.ones(len(start.dense_D), np.bool_) if trained_D is None else trained_D
 
 
 def scaled(weights: Weights, trained_D: Bools) -> Weights:
@@ -78,8 +73,8 @@ def mira(
     start: Weights,
     settings: MiraConfig,
     seed: int,
-    objective: Objective = BLEU,
-    trained_D: Bools | None = None,
+    objective: Objective,
+    trained_D: Bools,
 ) -> Weights:
     """Weights found from `start`; each epoch takes the lists in a newly drawn order.
 
@@ -90,7 +85,7 @@ def mira(
             returned only if all epochs do.
         seed: for the orders.
         objective: the gain of hypotheses; measures other than BLEU count per sentence, times the reference length.
-        trained_D: which float weights move; None for all.
+        trained_D: which float weights move.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
@@ -103,14 +98,13 @@ def mira(
         np.zeros(len(statistics_CK)) if objective.is_bleu else objective.beside_bleu(statistics_CK),
         objective.weights.get("bleu", 0.0),
         (statistics_CK.shape[1] - 2) // 2 if objective.is_bleu else ORDER,
-        trained(trained_D, start),
+        trained_D,
         settings.C,
         settings.decay,
         settings.sparse_rate,
     )
     state = _begin(start, statistics_CK.shape[1])
-    best: tuple[bool, float, Weights] | None = None
-    average = start
+    best, average = (False, -np.inf, start), start
     for epoch in range(settings.epochs + 1):
         if epoch < settings.epochs:
             judged = np.asarray(average.dense_D, np.float64), np.asarray(average.sparse_F, np.float64)
@@ -120,13 +114,12 @@ def mira(
         # Each epoch scores the average before it; for the first one that is only the start.
         if epoch > 0:
             score = float(objective.corpus(sums_K[None])[0])
-            fits = abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band
-            if best is None or (fits, score) > best[:2]:
+            fits = bool(abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band)
+            if (fits, score) > best[:2]:
                 best = fits, score, average
         passes = max(int(state.clock_1[0]), 1)
         dense_D, sparse_F = state.dense_D - state.dense_lag_D / passes, state.sparse_F - state.sparse_lag_F / passes
         average = replace(start, dense_D=dense_D, sparse_F=sparse_F)
-    assert best is not None
     return best[2]
 
 

@@ -89,9 +89,8 @@ class UpdateRule:
         """The final dense and sparse weights of training: the last ones or the averages; deferred penalties are applied
         first.
         """
-        if not self.settles:
-            return learned.dense_D, learned.sparse_F
-        settle_all(learned, self.compiled(eta_D, eta))
+        if self.settles:
+            settle_all(learned, self.compiled(eta_D, eta))
         if not self.average:
             return learned.dense_D, learned.sparse_F
         steps = float(learned.clock_1[0]) + 1.0

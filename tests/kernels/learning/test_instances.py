@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.candidates.plain_lists import crossed
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
@@ -170,17 +171,6 @@ def test_an_epoch_equals_its_eager_twin(
         assert weights_W[given_W == 0].tolist() == before_W[given_W == 0].tolist()
 
 
-def test_table_ii_by_hand() -> None:
-    """w = (ln 2, 0), one positive (1, 0), negatives (0, 1) and (1, 1), eta 0.5: t = 2, t_i = 1, 2, T = 5 + e^-4."""
-    dense_CD = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0]], np.float32)
-    gains = np.array([[1], [-1], [-1]], np.float32)
-    batch = CandidateBatch(np.array([0, 3]), dense_CD, gains, np.zeros(4, np.int64), np.zeros(0, np.int32))
-    weights_W, total = steps([math.log(2), 0.0, 0.0], 0.0), 5 + math.exp(-4)
-    run(batch, np.array([0]), weights_W, steps(0.5, 0.5))
-    expected = [math.log(2) + 0.5 * (1 - 2 / total) - 0.5 * 2 / total, -0.5 * 1 / total - 0.5 * 2 / total]
-    assert weights_W[:2].tolist() == pytest.approx(expected, rel=1e-14)
-
-
 def test_sparse_weights_that_are_not_used_do_not_count(rng: np.random.Generator) -> None:
     batch = random_batch(rng, 30)
     loud_W, silent_W = np.concatenate([np.zeros(DENSE), rng.normal(size=SPARSE)]), np.zeros(DENSE + SPARSE)
@@ -274,7 +264,7 @@ def large_instances(seed: int) -> CandidateBatch:
 def test_a_pass_over_large_instances_equals_that_over_pairs_written_out() -> None:
     given = large_instances(1)
     order, ends, loss = np.array([0, 1, 2, 4, 3, 5, 4, 2]), [], LocalSoftmax(-4.0)
-    for one in (given, given.crossed(SIZE)):
+    for one in (given, crossed(given, SIZE)):
         weights_D, weights_F, rule = np.zeros(2), np.zeros(SIZE), UpdateRule()
         steps = Steps(loss.numbers_array, rule.compiled(np.full(2, 0.01), 0.01))
         learned, state = rule.learned(weights_D, weights_F), np.ones(1, np.uint64)
@@ -284,9 +274,3 @@ def test_a_pass_over_large_instances_equals_that_over_pairs_written_out() -> Non
     for one, other in zip(ends[0][1:], ends[1][1:], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
     assert np.count_nonzero(ends[0][2]) > 500
-
-
-def test_an_instance_without_ids_or_context_is_scored_by_its_floats() -> None:
-    given = large_instances(2)
-    score_C = plain_scores(given.arrays(), np.array([1.0, 2.0]), np.ones(SIZE))
-    assert score_C[:5] == pytest.approx((given.dense_CD @ np.array([1.0, 2.0], np.float32))[:5])

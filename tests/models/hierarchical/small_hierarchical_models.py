@@ -72,7 +72,7 @@ def with_structure(rng: np.random.Generator, model: HierarchicalModel) -> tuple[
         sides = (*sides, *sides) if name == "pair_bigram" else sides
         words = itertools.product(*(range(1, len(side)) for side in sides))
         facts = [(family, *row, *[0] * (4 - len(row))) for row in words]
-        features.of_facts(np.array(facts, np.int32), add=True)
+        features.of_units(np.array(facts, np.int32))
     return replace(model, structure=features), rng.normal(0, 0.2, len(features)) * (rng.random(len(features)) < 0.5)
 
 

@@ -133,7 +133,7 @@ class RuleList:
         """The structure features of each step: offsets (L + 1) and ids."""
         structure, (fact_offsets_L1, facts_A5) = self.moves.model.structure, self.facts
         assert structure is not None
-        id_offsets_A1, ids = structure.of_facts(facts_A5)
+        id_offsets_A1, ids = structure.of_units(facts_A5, add=False)
         return id_offsets_A1[fact_offsets_L1], ids
 
     def sparse_ids(self, step_K: AnyInts) -> tuple[Ints, Ints32]:
@@ -275,7 +275,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         gaps_N = np.array([len(step.gaps) for step in steps], np.int32)
         every = np.arange(len(steps))
         fact_offsets_N1, facts_A5 = path_facts(words, np.array([0, len(steps)]), every, gaps_N, BEGIN_ID)
-        id_offsets_A1, ids = model.structure.of_facts(facts_A5)
+        id_offsets_A1, ids = model.structure.of_units(facts_A5, add=False)
         return id_offsets_A1[fact_offsets_N1], ids
 
     def shown_steps(self, source: Sequence[str], derivation: Derivation[RuleStep]) -> Iterator[str]:
