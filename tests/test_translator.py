@@ -179,8 +179,6 @@ def test_settings_of_the_search(phrase_run: Path) -> None:  # noqa: F811
 
 def test_what_cannot_be_translated(phrase_run: Path, context_run: Path, tmp_path: Path) -> None:  # noqa: F811
     translator = xlate.Translator.load(phrase_run)
-    with pytest.raises(InputError, match="NoneType at 1"):
-        translator.translate([SENTENCE, None])  # type: ignore[list-item]
     with pytest.raises(InputError, match="n=0"):
         translator.nbest(SENTENCE, 0)
     with pytest.raises(InputError, match="not a run directory"):

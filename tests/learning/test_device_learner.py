@@ -121,13 +121,6 @@ def test_what_learners_of_instances_do_not_have_is_refused(folder: Path) -> None
         learned(folder, "cpu", 8, check_bound=True)
 
 
-def test_devices_by_name() -> None:
-    assert device_of("cpu").type == "cpu"
-    assert device_of("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    with pytest.raises(InputError, match="unknown device"):
-        device_of("tpu")
-
-
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match=r"(?s)no GPU.*device=auto"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import random
-import signal
 from pathlib import Path
 
 import pytest
@@ -12,28 +10,6 @@ import pytest
 from tests.learning.small_training import OnChunk, digest, initial, training
 from xlate.errors import InputError
 from xlate.machine import StopFlag, Stopped
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_interrupted_at_random_chunks_it_ends_with_the_same_bits(folder: Path, seed: int) -> None:
-    whole = digest(training(folder, checkpoint="whole").run(initial(), StopFlag()))
-    choose, runs = random.Random(seed), 0
-    while True:
-        stop, last = StopFlag(), choose.randint(1, 25)
-
-        def maybe_stop(chunk: int, stop: StopFlag = stop, last: int = last) -> None:
-            if chunk == last:
-                stop.signal = signal.SIGTERM
-
-        interrupted = training(folder, reporter=OnChunk(maybe_stop), checkpoint_seconds=choose.choice([0.0, 20.0]))
-        runs += 1
-        try:
-            held = interrupted.run(initial(), stop)
-            break
-        except Stopped:
-            assert stop, "only a stop ends a training early"
-    assert runs > 1
-    assert digest(held) == whole
 
 
 @pytest.mark.parametrize("tag", ["train/loss", "valid/P"])

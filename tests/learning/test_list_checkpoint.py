@@ -6,33 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from tests.learning.test_list_learner import F, plain_settings, random_lists
-from tests.learning.test_predicted_list_learner import learner as predicted_learner
-from xlate.learning.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity
+from tests.learning.test_list_learner import F, plain_settings
+from tests.learning.test_ranks import SETTINGS, list_learner
+from xlate.learning.list_learner import EpochFigures, lists_identity
+from xlate.learning.ranks import ONE
 from xlate.learning.run import Checkpoint
-
-SETTINGS = plain_settings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
-
-
-def learner(kind: str = "compiled") -> ListLearner:
-    if kind == "predicted":
-        return predicted_learner(SETTINGS)
-    rng, batch, gain_C = random_lists(3, lists=24)
-    heldout_I = np.arange(len(batch)) % 3 == 0
-    statistics = rng.integers(0, 9, size=(batch.candidates, 10))
-    given = batch.arrays(gain_C, parts=True), statistics, heldout_I, F, SETTINGS
-    return DeviceListLearner(*given, None, torch.device("cpu")) if kind == "device" else ListLearner(*given)
 
 
 @pytest.mark.parametrize(("kind", "seconds"), [("compiled", 0.0), ("compiled", 1e9), ("device", 0.0), ("predicted", 0)])
 def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path, kind: str, seconds: float) -> None:
-    whole = learner(kind)
+    whole = list_learner(ONE, kind)
     expected = list(whole.epochs())
     path = tmp_path / "lists.safetensors"
     for last in range(1, SETTINGS.epochs + 3):
-        part, found = learner(kind), []
+        part, found = list_learner(ONE, kind), []
 
         def stop(last: int = last, found: list[EpochFigures] = found) -> bool:
             return len(found) >= last
@@ -47,7 +35,7 @@ def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path, ki
 
 
 def test_a_checkpoint_of_other_lists_or_settings_is_not_taken_up(tmp_path: Path) -> None:
-    one, path = learner(), tmp_path / "lists.safetensors"
+    one, path = list_learner(ONE), tmp_path / "lists.safetensors"
     list(one.epochs(checkpoint=Checkpoint(path, lists_identity(one.lists, SETTINGS, F), 0.0, refuses=False)))
     assert path.exists()
     other = Checkpoint(path, lists_identity(one.lists, plain_settings(), F), refuses=False)
@@ -60,7 +48,7 @@ def test_a_checkpoint_of_other_lists_or_settings_is_not_taken_up(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["candidate_offsets_I1", "base_C", "gain_C", "dense_CD"])
 def test_other_lists_have_another_identity(name: str) -> None:
-    lists = learner().lists._replace(dense_CD=np.ones((4, 1), np.float32))
+    lists = list_learner(ONE).lists._replace(dense_CD=np.ones((4, 1), np.float32))
     changed = getattr(lists, name).copy()
     changed[1] += 1
     assert lists_identity(lists, SETTINGS, F) != lists_identity(lists._replace(**{name: changed}), SETTINGS, F)

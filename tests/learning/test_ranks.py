@@ -56,10 +56,10 @@ def over(size: int, work: Callable[[Ranks], Any]) -> list[Any]:
         return list(pool.map(begin, range(size)))
 
 
-def list_learner(ranks: Ranks, kind: str = "compiled", lists: int = 26) -> ListLearner:
+def list_learner(ranks: Ranks, kind: str = "compiled") -> ListLearner:
     if kind == "predicted":
         return predicted_learner(SETTINGS, ranks)
-    rng, batch, gain_C = random_lists(3, lists=lists)
+    rng, batch, gain_C = random_lists(3, lists=26)
     heldout_I = np.arange(len(batch)) % 3 == 0
     statistics = rng.integers(0, 9, size=(batch.candidates, 10))
     given = batch.arrays(gain_C, parts=True), statistics, heldout_I, F, SETTINGS, None

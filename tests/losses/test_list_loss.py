@@ -97,7 +97,6 @@ def test_hessians_of_padded_lists_by_func(name: str) -> None:
     torch.testing.assert_close(
         found, torch.autograd.functional.hessian(lambda s: loss(s, gains, mask), scores.detach())
     )
-    assert bool((found.abs() > 1e-3).any()) == (name in SMOOTH)
 
 
 @pytest.mark.parametrize("name", PADDED)

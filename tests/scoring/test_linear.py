@@ -48,24 +48,6 @@ def test_scores_equal_a_loop(batch: CandidateBatch, seed: int) -> None:
     np.testing.assert_allclose(scores_C.detach().numpy(), np.array(expected, np.float64), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("two_level", [False, True])
-@settings(max_examples=10, deadline=None)
-@given(data=st.data())
-def test_the_gradient_is_right(two_level: bool, data: st.DataObject) -> None:
-    batch = data.draw(ragged_batches(two_level=two_level, dense=2))
-    scorer = LinearScorer(2, SPARSE)
-    weights = [
-        torch.randn(size, dtype=torch.float64, generator=torch.Generator().manual_seed(1), requires_grad=True)
-        for size in [(2,), (SPARSE, 1)]
-    ]
-
-    def scores(dense: torch.Tensor, sparse: torch.Tensor) -> torch.Tensor:
-        return torch.func.functional_call(scorer, {"dense": dense, "bag.weight": sparse}, (batch,))
-
-    if batch.candidates:
-        assert torch.autograd.gradcheck(scores, weights)
-
-
 @pytest.mark.parametrize("sparse_gradient", [False, True])
 def test_a_shared_part_gives_each_candidate_its_share_of_the_gradient(sparse_gradient: bool) -> None:
     """In the drawn example ids 7 and 9 are in both candidates of the first instance, 4 in one."""

@@ -47,17 +47,6 @@ def test_equal_to_sacrebleu(items: list[tuple[list[Words], list[Words]]]) -> Non
     assert found == [expected(one, references) for hypotheses, references in items for one in hypotheses]
 
 
-@given(SENTENCE, st.lists(st.tuples(*[st.integers(0, 40)] * 3), max_size=3), st.integers(0, 100))
-@settings(max_examples=100, deadline=None)
-def test_shifted_words_are_found(reference: Words, shifts: list[tuple[int, int, int]], word: int) -> None:
-    hypothesis = [*reference, *range(5, 15)]
-    for start, length, to in shifts:
-        group, rest = hypothesis[start : start + length], hypothesis[:start] + hypothesis[start + length :]
-        hypothesis = rest[:to] + group + rest[to:]
-    reference = [*reference, word, *range(5, 15)]
-    assert edits([[hypothesis]], [[reference]]) == [expected(hypothesis, [reference])]
-
-
 @pytest.mark.parametrize(
     ("words", "length", "other"),
     # Longer than the band, shifts of more than 10 words and 50 places, more than 1,000 shifts, and a wider band.
