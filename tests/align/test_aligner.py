@@ -164,20 +164,3 @@ def test_equals_fast_align_on_multi30k(shared_data):
     np.testing.assert_array_equal(combined.offsets_S1, gold.offsets_S1)
     np.testing.assert_array_equal(combined.source_L, gold.source_L)
     np.testing.assert_array_equal(combined.target_L, gold.target_L)
-
-
-@pytest.mark.corpus
-@pytest.mark.parametrize("system", ["giza", "fastalign"])
-def test_intersection_and_union_equal_lilts(shared_data, system):
-    folder = shared_data / "wordalign"
-    pairs = [line.split("|||") for line in read_lines(folder / "enfr.src-tgt.gz")]
-    lengths = [[len(pair[side].split()) for pair in pairs] for side in (0, 1)]
-
-    def read(name: str) -> Links:
-        path = folder / f"lilt-enfr.{system}.{name}.talp.gz"
-        return read_links(path, *lengths[::-1]).transposed() if name == "reverse" else read_links(path, *lengths)
-
-    for method in ("intersection", "union"):
-        combined, gold = symmetrize(read("forward"), read("reverse"), method, *lengths), read(method)
-        np.testing.assert_array_equal(combined.offsets_S1, gold.offsets_S1)
-        np.testing.assert_array_equal(combined.target_L, gold.target_L)

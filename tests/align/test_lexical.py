@@ -1,16 +1,17 @@
-"""Lexical tables by hand, sums of one, and Moses's own files; Model 1 against maximisation written in dictionaries."""
+"""Lexical tables by counting, and Moses's own files; Model 1 against maximisation written in dictionaries."""
 
 from __future__ import annotations
 
 import math
 import tracemalloc
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.phrases.small_corpora import linked_pairs
 from xlate.align.lexical import NULL, Model1, dictionary, lexical_table
 from xlate.align.links import Links, read_links
 from xlate.errors import InputError
@@ -25,31 +26,21 @@ def text(*sentences):
     return EncodedText.from_ids(np.array(sentence, np.int32) for sentence in sentences)
 
 
-def test_by_hand():
-    table = lexical_table(text([3, 4, 3]), text([5, 5, 6]), Links.from_pairs([[(0, 0), (0, 1), (1, 1)]]), decimals=None)
-    rows = {(s, t): k for k, (s, t) in enumerate(zip(table.source_K.tolist(), table.target_K.tolist(), strict=True))}
-    assert set(rows) == {(3, 5), (4, 5), (3, NULL), (NULL, 6)}
-    assert table.target_given_source_K[rows[3, 5]] == pytest.approx(2 / 3)
-    assert table.source_given_target_K[rows[3, 5]] == pytest.approx(2 / 3)
-    assert table.target_given_source_K[rows[3, NULL]] == pytest.approx(1 / 3)
-    assert table.source_given_target_K[rows[3, NULL]] == 1
-
-
-@given(st.data())
-def test_probabilities_sum_to_one(data):
-    sentences = data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=4))
-    words = st.integers(3, 6)
-    source = text(*(data.draw(st.lists(words, min_size=n, max_size=n)) for n, _ in sentences))
-    target = text(*(data.draw(st.lists(words, min_size=m, max_size=m)) for _, m in sentences))
-    grids = ([(i, j) for i in range(n) for j in range(m)] for n, m in sentences)
-    links = Links.from_pairs(data.draw(st.sets(st.sampled_from(grid))) if grid else set() for grid in grids)
-    table = lexical_table(source, target, links, decimals=None)
-    forward, backward = defaultdict(float), defaultdict(float)
-    for k in range(len(table.source_K)):
-        forward[int(table.source_K[k])] += table.target_given_source_K[k]
-        backward[int(table.target_K[k])] += table.source_given_target_K[k]
-    assert all(total == pytest.approx(1) for total in (*forward.values(), *backward.values()))
-    assert set(forward) - {NULL} == set(source.ids_T.tolist())
+@given(linked_pairs())
+def test_shares_are_those_of_counting(corpus):
+    count = Counter()
+    for source, target, links in corpus:
+        count.update((source[i], target[j]) for i, j in links)
+        count.update((word, NULL) for i, word in enumerate(source) if i not in {i for i, _ in links})
+        count.update((NULL, word) for j, word in enumerate(target) if j not in {j for _, j in links})
+    sources, targets, links = zip(*corpus, strict=True)
+    table = lexical_table(text(*sources), text(*targets), Links.from_pairs(links), decimals=None)
+    assert list(zip(table.source_K.tolist(), table.target_K.tolist(), strict=True)) == sorted(count)
+    for k, (s, t) in enumerate(sorted(count)):
+        totals = [sum(n for pair, n in count.items() if pair[side] == word) for side, word in ((0, s), (1, t))]
+        assert table.count_K[k] == count[s, t]
+        assert table.target_given_source_K[k] == pytest.approx(count[s, t] / totals[0])
+        assert table.source_given_target_K[k] == pytest.approx(count[s, t] / totals[1])
 
 
 def test_parts_of_a_text_are_counted_in_little_memory(rng, monkeypatch):

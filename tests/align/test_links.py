@@ -57,17 +57,14 @@ def test_read_links_by_hand(tmp_path):
 
 @pytest.mark.parametrize("link", ["3-", "-3", "1-2-3", "1p2", "1", "+1-2", "1-2\r", "٣-1"])
 def test_malformed_link_is_refused_with_its_line(tmp_path, link):
-    with pytest.raises(InputError, match="malformed link") as caught:
+    with pytest.raises(InputError, match=":2: malformed link"):
         read_links(write(tmp_path, f"0-0\n0-0 {link}\n"), [5, 5], [5, 5])
-    assert caught.value.line == 2
-    assert str(caught.value.file).endswith("a.links")
 
 
 @pytest.mark.parametrize(("link", "source", "target"), [("2-0", 2, 9), ("0-2", 9, 2), ("999999999-0", 5, 5)])
 def test_link_outside_its_sentence_is_refused_with_its_line(tmp_path, link, source, target):
-    with pytest.raises(InputError, match="outside its sentence pair") as caught:
+    with pytest.raises(InputError, match=":2: link outside its sentence pair"):
         read_links(write(tmp_path, f"0-0\n{link}\n"), [1, source], [1, target])
-    assert caught.value.line == 2
 
 
 @pytest.mark.parametrize("text", ["0-0\n", "0-0\n0-0\n0-0\n", ""])
@@ -126,9 +123,8 @@ def test_gold_marks_and_first_position(tmp_path):
 
 @pytest.mark.parametrize("text", ["1-1\n1x1\n", "1-1\n1p\n"])
 def test_bad_gold_is_refused(tmp_path, text):
-    with pytest.raises(InputError, match="malformed link") as caught:
+    with pytest.raises(InputError, match=":2: malformed link"):
         read_gold(write(tmp_path, text))
-    assert caught.value.line == 2
 
 
 def test_hypothesis_links(tmp_path):

@@ -75,9 +75,8 @@ def test_files_stand_beside_the_configuration_and_gz_may_be_left_out(tmp_path):
     ],
 )
 def test_refusals_say_the_line(tmp_path, text, line, message):
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=f":{line}: .*{message}"):
         read_moses_ini(write(tmp_path, text))
-    assert caught.value.line == line
 
 
 @pytest.mark.parametrize("text", ["2.7", "-2", "x", "1" + "0" * 30])

@@ -149,10 +149,8 @@ def test_old_and_short_forms(tmp_path):
     ],
 )
 def test_ill_formed_lines_are_refused_with_their_number(tmp_path, line, message):
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=f"phrase-table:5: .*{message}"):
         read_phrase_table(write(tmp_path, [*GOOD, line, "z ||| z ||| 1 1 1 1"]))
-    assert caught.value.line == 5
-    assert "phrase-table" in str(caught.value)
 
 
 def test_only_the_phrases_of_a_text_are_read(tmp_path):
@@ -163,9 +161,8 @@ def test_only_the_phrases_of_a_text_are_read(tmp_path):
     words = [[source.word(word) for word in table.source_phrases[row].tolist()] for row in range(2)]
     assert (words, len(table)) == ([["a"], ["a", "b"]], 2)
     for line, message in (("a ||| u ||| 1 1 1 1", "appears twice"), ("a ||| t ||| 1 1 1 -1", "out of range")):
-        with pytest.raises(InputError, match=message) as caught:
+        with pytest.raises(InputError, match=f":5: .*{message}"):
             read_phrase_table(write(tmp_path, [*lines, line]), only={"a"})
-        assert caught.value.line == 5
 
 
 def test_a_grammar_is_not_a_phrase_table(tmp_path):

@@ -10,7 +10,7 @@ from tests.phrases.small_corpora import table_of
 from xlate.array_types import Floats
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.kneser_ney import estimate
-from xlate.lm.model import NgramModel, token_logprobs
+from xlate.lm.model import NgramModel
 from xlate.phrases.mixture import em_weights, mixed_lm, mixed_table
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, INVERSE_PHRASE
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, EncodedText, Vocabulary
@@ -46,14 +46,6 @@ def test_mixed_language_models_by_the_definition(rng: np.random.Generator) -> No
     for context in ((), (BEGIN_ID,), *((int(v), int(w)) for v in words for w in words)):
         state = automaton.score_words(0, np.array(np.array(context, np.int32), np.int32))[1]
         assert sum(np.exp(automaton.score(state, word)[0]) for word in predicted) == pytest.approx(1.0)
-    scored, found = [], token_logprobs(automaton, texts[0])
-    for sentence in range(len(texts[0])):
-        state = automaton.begin_state
-        for word in [*texts[0][sentence].tolist(), END_ID]:
-            logprob, state = automaton.score(state, word)
-            scored.append(logprob)
-    assert found.tolist() == scored
-    assert found.sum() == pytest.approx(automaton.sentence_logprobs(texts[0]).sum())
 
 
 def test_a_mixture_makes_the_dev_set_likely_without_its_unknown_words() -> None:

@@ -237,14 +237,9 @@ def test_large_random_corpus_grows_every_table(rng):
     assert found == weights
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_of_equally_frequent_links_those_that_come_last_are_kept(cut, monkeypatch):
+def test_of_equally_frequent_links_those_that_come_last_are_kept():
     # "a b ||| A B" comes with three sets of links, one time each; the source positions of A, then of B, decide.
     corpus = [([3, 4], [6, 7], links) for links in ({(0, 0), (1, 1)}, {(1, 0), (0, 1)}, {(1, 0), (0, 0), (1, 1)})]
-    if cut:
-        monkeypatch.setattr(runs, "GROWTH", 1 << 40)
-        monkeypatch.setattr(runs, "ROW_BYTES", 1 << 40)
-        monkeypatch.setattr(extract, "PART_WORDS", 1)
     asked = RuleSettings(shared_counts=False)
     counts = extracted(corpus, asked)
     b = next(b for b in range(len(counts)) if rule(counts, b) == ((3, 4), (6, 7)))

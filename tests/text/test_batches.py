@@ -55,9 +55,8 @@ def test_lines_that_are_not_utf_8_or_too_long_are_named(monkeypatch: pytest.Monk
         list(ArrivingLines(stream))
     assert (caught.value.file, caught.value.line) == ("standard input", 3)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\ncaf\xe9\n")))
-    with pytest.raises(InputError, match="not UTF-8") as caught:
+    with pytest.raises(InputError, match=":2: not UTF-8"):
         list(standard_input())
-    assert caught.value.line == 2
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\n" + b"x" * (LONGEST_LINE + 1))))
     with pytest.raises(InputError, match="standard input:2: a line that is too long"):
         list(standard_input())

@@ -55,9 +55,8 @@ def test_parts_are_in_their_most_frequent_form_and_everything_else_is_kept(tmp_p
     splitter.save(tmp_path / "counts")
     assert CompoundSplitter.load(tmp_path / "counts").apply(words) == splitter.apply(words)
     write_lines(tmp_path / "counts", ["Haus 3", "wand"])
-    with pytest.raises(InputError, match="not a file of counts") as caught:
+    with pytest.raises(InputError, match=":2: not a file of counts"):
         CompoundSplitter.load(tmp_path / "counts")
-    assert caught.value.line == 2
 
 
 @pytest.mark.parametrize(("case", "parts"), [("lower", "haus wand"), ("keep", "Haus Wand"), ("true", "Haus Wand")])

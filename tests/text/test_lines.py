@@ -91,9 +91,8 @@ def test_damage_of_packed_text_is_named(tmp_path, suffix, kept):
         whole[len(whole) // 2] ^= 255
     path = tmp_path / f"text{suffix}"
     path.write_bytes(whole[: len(whole) // 2 if kept == 0.5 else kept])
-    with pytest.raises(InputError, match=r"truncated or damaged (gzip|xz|bzip2|zstd) file") as caught:
+    with pytest.raises(InputError, match=rf"{path}:1: truncated or damaged (gzip|xz|bzip2|zstd) file"):
         read_lines(path)
-    assert (caught.value.file, caught.value.line) == (str(path), 1)
 
 
 @pytest.mark.parametrize(("name", "begin"), [("x.zip", b"PK\x03\x04"), ("x", b"PK\x03\x04")])
@@ -152,10 +151,8 @@ def test_not_utf8_names_the_line(tmp_path: Path, packed: bool) -> None:
     path = tmp_path / "latin.txt"
     data = "fünf\n".encode() * 6 + "fünf\n".encode("latin-1") + b"later\n"
     path.write_bytes(gzip.compress(data) if packed else data)
-    with pytest.raises(InputError, match="not UTF-8") as caught:
+    with pytest.raises(InputError, match=f"{path}:7: not UTF-8(?s:.*)iconv"):
         read_lines(path)
-    assert (caught.value.line, caught.value.file) == (7, str(path))
-    assert "iconv" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["new.txt", "new.gz"])
@@ -170,9 +167,8 @@ def test_what_fails_leaves_what_was_there(tmp_path, monkeypatch, name, old):
 
     if old is not None:
         (tmp_path / name).write_bytes(old)
-    with pytest.raises(InputError, match="a line end inside a line") as caught:
+    with pytest.raises(InputError, match=":2: a line end inside a line"):
         write_lines(tmp_path / name, ["one", "two\nthree"])
-    assert caught.value.line == 2
     only_old_is_left()
     for error in (OSError(errno.ENOSPC, "no space"), KeyboardInterrupt(), RuntimeError("any")):
         with pytest.raises(type(error)), atomic_write(tmp_path / name) as stream:  # noqa: PT012

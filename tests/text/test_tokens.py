@@ -156,9 +156,8 @@ def test_a_model_of_moses(tmp_path: Path) -> None:
     assert caser.words == ["Anna", "NASA"]
     assert caser.apply(["The", "man", ".", "Anna", "sees"]) == ["the", "man", ".", "Anna", "sees"]
     (tmp_path / "model").write_text("the (9/12) The (3)\nNASA 4\n")
-    with pytest.raises(InputError, match="not a truecasing model") as caught:
+    with pytest.raises(InputError, match=":2: not a truecasing model"):
         Truecaser.of_moses(tmp_path / "model")
-    assert caught.value.line == 2
 
 
 def test_restore() -> None:
