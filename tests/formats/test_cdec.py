@@ -95,11 +95,8 @@ GOOD = "[X] ||| a [X,1] ||| [X,1] b ||| 1 2 ||| 0-1\n"
     ],
 )
 def test_bad_lines_are_refused_with_their_number(tmp_path: Path, line: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=rf"file:2: .*{message}(?s:.*expected: .*)remedy: "):
         read_cdec_grammar(write(tmp_path / "file", f"{GOOD}{line}\n"))
-    assert caught.value.line == 2
-    assert caught.value.expected
-    assert caught.value.remedy
 
 
 def test_settings_and_files(tmp_path: Path) -> None:

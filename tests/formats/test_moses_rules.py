@@ -57,7 +57,5 @@ def test_a_glue_grammar(tmp_path: Path, empty: str) -> None:
     ],
 )
 def test_bad_lines_are_refused_with_their_number(tmp_path: Path, line: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=rf"file:2: .*{message}(?s:.*)expected: "):
         read_moses_grammar(write(tmp_path / "file", f"a [X] ||| b [X] ||| 1 2 ||| 0-0\n{line}\n"), "T")
-    assert caught.value.line == 2
-    assert caught.value.expected

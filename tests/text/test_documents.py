@@ -85,11 +85,8 @@ def test_names_that_cannot_be_are_refused(
     tmp_path: Path, lines: list[str], pattern: str | None, line: int, message: str
 ) -> None:
     write_lines(tmp_path / "ids", lines)
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=rf"ids:{line}: .*{message}\n  seen: .*\n  expected: "):
         read_documents(tmp_path / "ids", 3, pattern)
-    assert (caught.value.file, caught.value.line) == (str(tmp_path / "ids"), line)
-    assert caught.value.seen is not None
-    assert caught.value.expected
 
 
 def test_a_pattern_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -66,9 +66,8 @@ def test_a_word_given_twice_is_refused(tmp_path, twice):
     assert caught.value.seen == "a"
     path = tmp_path / "words.txt"
     path.write_text("\n".join([*SPECIAL, "a", "b", twice, "c"]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="a word appears twice") as caught:
+    with pytest.raises(InputError, match=rf"{path}:6: a word appears twice in a vocabulary\n  seen: +{twice}"):
         Vocabulary.load(path)
-    assert (caught.value.file, caught.value.line, caught.value.seen) == (str(path), 6, twice)
 
 
 @pytest.mark.parametrize("lines", [[], ["<unk>", "<s>"], ["<s>", "<unk>", "</s>", "a"], ["a", "b", "c"]])

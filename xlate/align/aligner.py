@@ -22,7 +22,7 @@ import numpy as np
 
 from xlate.align.direction import LONGEST, METHODS, AlignmentProcess, Direction, usable_pairs
 from xlate.align.links import REMEDY, Lengths, Links, check_positions, matched_lengths
-from xlate.arrays.ragged import gathered
+from xlate.arrays.ragged import gathered, offsets_of
 from xlate.arrays.stored import HEADER, open_arrays, save_arrays
 from xlate.errors import InputError, check_choice
 from xlate.kernels.counting.alignment import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
@@ -71,8 +71,7 @@ def symmetrize(
         kept_U = grow(source_U, target_U, offsets_S1, origin_U, *lengths, *GROWING[method])
     else:
         kept_U = origin_U == BOTH if method == "intersection" else (origin_U & (FORWARD | BACKWARD)) > 0
-    before_U1 = np.concatenate(([0], np.cumsum(kept_U)))
-    return Links(source_U[kept_U], target_U[kept_U], before_U1[offsets_S1].astype(np.int64))
+    return Links(source_U[kept_U], target_U[kept_U], offsets_of(kept_U)[offsets_S1])
 
 
 log = logging.getLogger(__name__)

@@ -91,7 +91,7 @@ def balanced_folds(group_S: Ints, folds: int) -> Ints:
     held_K = np.zeros(folds, np.int64)
     held_K[[fold for _, fold in filled]] = [held for held, _ in filled]
     fold_G[alone] = np.repeat(np.arange(folds), _room(held_K, len(alone)))
-    return fold_G[place_S.reshape(-1)]
+    return fold_G[place_S]
 
 
 def _room(held_K: Ints, more: int) -> Ints:
@@ -120,5 +120,5 @@ def heldout_pairs(group_S: Ints, every: int) -> Bools:
     small_G = (size_G == 1) | (size_G * 100 <= len(group_S))
     number_G = np.cumsum(small_G) - 1
     held_G = small_G & (number_G % every == every - 1)
-    held_S: Bools = held_G[place_S.reshape(-1)]
+    held_S: Bools = held_G[place_S]
     return held_S

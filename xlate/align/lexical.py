@@ -72,12 +72,11 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
         keys_K, row_M = np.unique(np.concatenate([keys_K, found_N]), return_inverse=True)
         count_K = np.bincount(row_M, np.concatenate([count_K, count_N]), len(keys_K)).astype(np.int64)
     source_K, target_K = (keys_K >> 32) - 1, (keys_K & 0xFFFFFFFF) - 1
-    return LexicalTable(
-        source_K.astype(np.int32),
-        target_K.astype(np.int32),
-        count_K,
-        *(_rounded(count_K / _totals(word_K, count_K), decimals) for word_K in (source_K, target_K)),
-    )
+    shares = [count_K / _totals(word_K, count_K) for word_K in (source_K, target_K)]
+    if decimals is not None:
+        rounded = [np.round(share_K, decimals) for share_K in shares]
+        shares = [np.where(new_K > 0, new_K, share_K) for new_K, share_K in zip(rounded, shares, strict=True)]
+    return LexicalTable(source_K.astype(np.int32), target_K.astype(np.int32), count_K, *shares)
 
 
 def _linked_words(source: EncodedText, target: EncodedText, links: Links) -> Ints:
@@ -104,13 +103,6 @@ def _unaligned(text: EncodedText, place_L: Ints) -> Ints32:
     alone_T = np.ones(len(text.ids_T), np.bool_)
     alone_T[place_L] = False
     return text.ids_T[alone_T]
-
-
-def _rounded(probability_K: Floats, decimals: int | None) -> Floats:
-    if decimals is None:
-        return probability_K
-    rounded_K = np.round(probability_K, decimals)
-    return np.where(rounded_K > 0, rounded_K, probability_K)
 
 
 class WordTranslation(NamedTuple):

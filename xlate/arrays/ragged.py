@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Ints
 
 
-def offsets_of(lengths: Sequence[int] | AnyInts) -> Ints:
+def offsets_of(lengths: Sequence[int] | AnyInts | Bools) -> Ints:
     """The offsets of R rows from their lengths: 0 and the running sums, shape (R + 1,).
 
     Example:

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from xlate.align.links import matched_lengths
 from xlate.array_types import AnyArray, Bools, Ints, Ints8, Ints32
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError, refuse_if
@@ -60,8 +60,7 @@ class Matches:
 
     def select(self, keep_M: Bools) -> Matches:
         """The matches marked true; the number of sentences stays the same."""
-        ends_S1 = np.concatenate([[0], np.cumsum(keep_M)])[self.offsets_S1]
-        rows_M5, offsets_S1 = np.ascontiguousarray(self.rows_M5[keep_M]), ends_S1.astype(np.int64)
+        rows_M5, offsets_S1 = np.ascontiguousarray(self.rows_M5[keep_M]), offsets_of(keep_M)[self.offsets_S1]
         # Read-only like stored ones, so that loops are compiled for one kind of array.
         rows_M5.flags.writeable = offsets_S1.flags.writeable = False
         return Matches(rows_M5, offsets_S1)
