@@ -12,7 +12,6 @@ from tests.commands import Capture, Said, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
-from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.models.context.classifiers import context_model, context_stores
@@ -57,7 +56,7 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     predicting: Path,
     phrase_run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: Capture,
+    refused: Said,
 ) -> None:
     use = ["context=feature", f"model.context.run={context_run}", "model.context.best=5"]
     weights = load_weights(predicting / "weights.safetensors").sets["phrase"]
@@ -72,8 +71,9 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     file = load_weights(shutil.copytree(predicting, tmp_path / "other") / "weights.safetensors")
     other = {**file.metadata, PREDICTED_BY: "other"}
     save_weights(tmp_path / "other" / "weights.safetensors", file.sets, extra=file.extra, metadata=other)
-    assert main(["translate", f"run={tmp_path / 'other'}", f"input={tmp_path / 'in.txt'}"]) == 2
-    assert "not the one that this run was tuned with" in capsys.readouterr().err
+    assert "not the one that this run was tuned with" in refused(
+        "translate", f"run={tmp_path / 'other'}", f"input={tmp_path / 'in.txt'}"
+    )
     # Tuned on from a run without predictions, and from one with them.
     on = ["loss=mert", "loss.tune.restarts=1", "loss.tune.start=base"]
     figures = trained(work, tmp_path / "from", *PHRASE, *use, *on, f"base={phrase_run}")
@@ -105,34 +105,31 @@ def test_what_cannot_be_is_refused(
     run: Path,  # noqa: F811
     context_run: Path,
     tmp_path: Path,
-    capsys: Capture,
+    refused: Said,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refused(*arguments: str) -> str:
-        assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *arguments]) == 2
+    def training(*arguments: str) -> str:
+        said = refused("train", f"work={work}", f"run={tmp_path / 'none'}", *arguments)
         assert not (tmp_path / "none").exists()
-        return capsys.readouterr().err
+        return said
 
-    assert "model.context.run" in refused(*PHRASE, "context=feature", "loss=mira")
-    assert "model=context" in refused(*PHRASE, "context=feature", f"model.context.run={run}", "loss=mira")
-    assert "model.target" in refused(*CONTEXT, "model.predicts=distortion", "model.target=[pairs]")
-    assert "loss.negatives=2" in refused(*CONTEXT, "loss.negatives=2")
-    assert "no such fold" in refused(*CONTEXT, "model.left_out=3", "model.left_out_of=3")
+    assert "model.context.run" in training(*PHRASE, "context=feature", "loss=mira")
+    assert "model=context" in training(*PHRASE, "context=feature", f"model.context.run={run}", "loss=mira")
+    assert "model.target" in training(*CONTEXT, "model.predicts=distortion", "model.target=[pairs]")
+    assert "loss.negatives=2" in training(*CONTEXT, "loss.negatives=2")
+    assert "no such fold" in training(*CONTEXT, "model.left_out=3", "model.left_out_of=3")
     use = ["context=feature", f"model.context.run={context_run}"]
     second = f"model.context.distortion={context_run}"
-    assert "model.predicts=distortion" in refused(*PHRASE, *use, second, "loss=mira")
-    assert "model.target" in refused(*CONTEXT, "model.target=[pairs]")
-    assert "loss.name" in refused(*CONTEXT, "loss.name=expected_corpus_bleu")
+    assert "model.predicts=distortion" in training(*PHRASE, *use, second, "loss=mira")
+    assert "model.target" in training(*CONTEXT, "model.target=[pairs]")
+    assert "loss.name" in training(*CONTEXT, "loss.name=expected_corpus_bleu")
     monkeypatch.setattr("xlate.machine.free_memory", lambda: 2_000_000)
     distances = [*CONTEXT, "model.predicts=distortion", "model.target=[]", "model.reach=1000"]
-    assert main(["train", f"work={work}", f"run={tmp_path / 'far'}", *distances]) == 2
-    assert "model.reach=1000, which needs" in capsys.readouterr().err
+    assert "model.reach=1000, which needs" in refused("train", f"work={work}", f"run={tmp_path / 'far'}", *distances)
     for late, word in (("model.words=[suffix0]", "suffix0"), ("model.factors=[pos]", "pos")):
-        assert main(["train", f"work={work}", f"run={tmp_path / 'late'}", *CONTEXT, late]) == 2
-        assert word in capsys.readouterr().err
-    assert "two penalties" in refused(*CONTEXT, "loss.l1=0.1", "loss.l2=0.1")
-    assert main(["translate", f"run={context_run}", f"input={context_run / 'config.yaml'}"]) == 2
-    assert "context=feature" in capsys.readouterr().err
+        assert word in refused("train", f"work={work}", f"run={tmp_path / 'late'}", *CONTEXT, late)
+    assert "two penalties" in training(*CONTEXT, "loss.l1=0.1", "loss.l2=0.1")
+    assert "context=feature" in refused("translate", f"run={context_run}", f"input={context_run / 'config.yaml'}")
 
 
 def test_a_classifier_says_how_good_it_is(
@@ -186,27 +183,26 @@ def test_tables_of_sentences_translate_as_the_run_does(predicting: Path, tmp_pat
 
 
 def test_what_has_no_place_in_tables_is_refused(
-    predicting: Path, context_run: Path, tmp_path: Path, capsys: Capture
+    predicting: Path, context_run: Path, tmp_path: Path, refused: Said
 ) -> None:
     translated(predicting, tmp_path)
-    assert main(["export", f"run={predicting}", f"out={tmp_path / 'out'}"]) == 2
-    assert "input=FILE" in capsys.readouterr().err
-    assert main(["export", f"run={context_run}", f"out={tmp_path / 'out'}", f"input={tmp_path / 'in.txt'}"]) == 2
+    assert "input=FILE" in refused("export", f"run={predicting}", f"out={tmp_path / 'out'}")
+    refused("export", f"run={context_run}", f"out={tmp_path / 'out'}", f"input={tmp_path / 'in.txt'}")
     succeed("export", f"run={predicting}", f"out={tmp_path / 'out'}", f"input={tmp_path / 'in.txt'}")
     (tmp_path / "in.txt").write_text("Nirka va.\n\nGonban va fuspan ri pikum nu.\n")
     files = [f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'o'}", f"tables={tmp_path / 'out'}"]
-    assert main(["translate", f"run={predicting}", *files]) == 2
-    assert "a different sentence" in capsys.readouterr().err
+    assert "a different sentence" in refused("translate", f"run={predicting}", *files)
     (tmp_path / "in.txt").write_text("nirka " * 401 + "\n")
-    assert main(["export", f"run={predicting}", f"out={tmp_path / 'out2'}", f"input={tmp_path / 'in.txt'}"]) == 2
-    assert "401 words" in capsys.readouterr().err
+    assert "401 words" in refused(
+        "export", f"run={predicting}", f"out={tmp_path / 'out2'}", f"input={tmp_path / 'in.txt'}"
+    )
 
 
 def test_weights_and_a_sentence_are_shown_in_words(
     work: Path,  # noqa: F811
     context_run: Path,
     tmp_path: Path,
-    capsys: Capture,
+    refused: Said,
     printed: Said,
 ) -> None:
     model = context_model(context_run, WorkDirectory(work).check())
@@ -218,7 +214,5 @@ def test_weights_and_a_sentence_are_shown_in_words(
     shown = printed("inspect", f"run={context_run}", "sentence='Nirka no holdo va bolko ast.'", "top=4")
     assert "in context" in shown
     assert "nirka no holdo va bolko ast ." in shown.lower()
-    assert main(["inspect", f"run={context_run}", "find=xyzzy"]) == 2
-    assert "no phrase with translations in context" in capsys.readouterr().err
-    assert main(["inspect", f"run={context_run}", f"weights={tmp_path / 'w'}"]) == 2
-    assert "have no names" in capsys.readouterr().err
+    assert "no phrase with translations in context" in refused("inspect", f"run={context_run}", "find=xyzzy")
+    assert "have no names" in refused("inspect", f"run={context_run}", f"weights={tmp_path / 'w'}")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.commands import Capture, succeed, summary_of
+from tests.commands import Said, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
@@ -90,15 +90,14 @@ def test_a_text_from_which_no_pair_can_be_held_out_is_refused(
     work: Path,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: Capture,
+    refused: Said,
 ) -> None:
     monkeypatch.setattr(joint, "HELD_OUT", 1 << 30)
-    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *JOINT]) == 2
-    assert "too few sentence pairs" in capsys.readouterr().err
+    assert "too few sentence pairs" in refused("train", f"work={work}", f"run={tmp_path / 'run'}", *JOINT)
 
 
 def test_a_phrase_system_tunes_and_translates_with_it(
-    joint_run: Path, joined: Path, tmp_path: Path, capsys: Capture
+    joint_run: Path, joined: Path, tmp_path: Path, refused: Said
 ) -> None:
     weights = load_weights(joined / "weights.safetensors").sets["phrase"]
     assert dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))[NAME] != 0
@@ -112,8 +111,9 @@ def test_a_phrase_system_tunes_and_translates_with_it(
     try:
         assert lines == translated(tmp_path / "packed", tmp_path)
         save_weights(file, load_weights(joined / "weights.safetensors").sets)
-        assert main(["translate", f"run={joined}", f"input={tmp_path / 'in.txt'}"]) == 2
-        assert "not the one that this run was tuned with" in capsys.readouterr().err
+        assert "not the one that this run was tuned with" in refused(
+            "translate", f"run={joined}", f"input={tmp_path / 'in.txt'}"
+        )
     finally:
         file.write_bytes(kept)
 
@@ -123,18 +123,16 @@ def test_what_cannot_be_is_refused(
     joint_run: Path,
     joined: Path,
     tmp_path: Path,
-    capsys: Capture,
+    refused: Said,
 ) -> None:
-    def refused(*arguments: str) -> str:
-        assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *arguments]) == 2
+    def training(*arguments: str) -> str:
+        said = refused("train", f"work={work}", f"run={tmp_path / 'none'}", *arguments)
         assert not (tmp_path / "none").exists()
-        return capsys.readouterr().err
+        return said
 
-    assert "model=joint" in refused(*PHRASE, f"model.joint={joined}", "loss=mira")
-    assert "leave out model.histories" in refused(*PHRASE, f"model.joint={joint_run}", "loss=xbleu", "sparse=local")
-    assert "loss=nce" in refused("model=joint", "loss=mira")
-    assert "base" in refused("model=joint", f"base={joined}")
-    assert main(["translate", f"run={joint_run}", f"input={joint_run / 'config.yaml'}"]) == 2
-    assert "model.joint=RUN" in capsys.readouterr().err
-    assert main(["export", f"run={joined}", f"out={tmp_path / 'moses'}"]) == 2
-    assert "features with history" in capsys.readouterr().err
+    assert "model=joint" in training(*PHRASE, f"model.joint={joined}", "loss=mira")
+    assert "leave out model.histories" in training(*PHRASE, f"model.joint={joint_run}", "loss=xbleu", "sparse=local")
+    assert "loss=nce" in training("model=joint", "loss=mira")
+    assert "base" in training("model=joint", f"base={joined}")
+    assert "model.joint=RUN" in refused("translate", f"run={joint_run}", f"input={joint_run / 'config.yaml'}")
+    assert "features with history" in refused("export", f"run={joined}", f"out={tmp_path / 'moses'}")

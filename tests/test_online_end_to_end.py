@@ -118,13 +118,6 @@ def test_models_over_blocks_learn_from_the_training_text_in_folds(
             assert system.features.keys_F.tolist() == online.tuned.system.system.features.keys_F.tolist()
 
 
-def test_a_loss_of_lists_is_an_update(work: Path, phrase_run: Path, tmp_path: Path) -> None:  # noqa: F811
-    given = ["sparse=local", f"base={phrase_run}", "source.start=base", "source.dense_rate=0.001", "source.rate=0.1"]
-    figures = trained(work, tmp_path / "run", *SYSTEM, *ONLINE, *given, "source.update=pro", "source.gain=gao")
-    assert figures["active_features"] > 0
-    assert figures["dev_bleu"] > 20
-
-
 def test_updates_by_name() -> None:
     """That each learns is tested in tests/learning/test_matrix.py."""
     found = {}

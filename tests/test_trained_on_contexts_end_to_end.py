@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.commands import Capture, succeed, summary_of
+from tests.commands import Capture, Said, succeed, summary_of
 from tests.made_once import as_prepared
 from tests.test_context_end_to_end import context_run, predicting  # noqa: F401
 from tests.test_distortion_end_to_end import distortion_run  # noqa: F401
@@ -113,18 +113,19 @@ def test_what_cannot_be_trained_on_is_refused(
     context_run: Path,  # noqa: F811
     tmp_path: Path,
     capsys: Capture,
+    refused: Said,
 ) -> None:
-    def refused(*arguments: str) -> str:
-        assert main(["train", f"work={own}", f"run={tmp_path / 'none'}", *ON, *arguments]) == 2
+    def training(*arguments: str) -> str:
+        said = refused("train", f"work={own}", f"run={tmp_path / 'none'}", *ON, *arguments)
         assert not (tmp_path / "none").exists()
-        return capsys.readouterr().err
+        return said
 
-    assert "base=RUN" in refused()
-    assert "without predictions" in refused(f"base={phrase_run}")
-    assert "model=phrase" in refused(f"base={context_run}")
-    assert "cannot change the classifier" in refused(f"base={predicting}", "model.window=2")
-    assert "loss.lists.joint" in refused(f"base={predicting}", "loss.lists.joint=true")
-    assert "every fold" in refused(*SPARSE, "context=feature", f"model.context.run={on}")
+    assert "base=RUN" in training()
+    assert "without predictions" in training(f"base={phrase_run}")
+    assert "model=phrase" in training(f"base={context_run}")
+    assert "cannot change the classifier" in training(f"base={predicting}", "model.window=2")
+    assert "loss.lists.joint" in training(f"base={predicting}", "loss.lists.joint=true")
+    assert "every fold" in training(*SPARSE, "context=feature", f"model.context.run={on}")
 
 
 def test_sparse_features_are_learned_beside_predictions(
@@ -133,7 +134,7 @@ def test_sparse_features_are_learned_beside_predictions(
     distortion_run: Path,  # noqa: F811
     phrase_run: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: Capture,
+    refused: Said,
 ) -> None:
     prepared = WorkDirectory(own)
     use = ["context=feature", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
@@ -173,5 +174,4 @@ def test_sparse_features_are_learned_beside_predictions(
     assert np.exp(far) == pytest.approx(np.maximum(model.table.scores_B4[:5, 2], np.exp(-100.0)))
     # Float weights of a run without predictions cannot begin.
     asked = ["train", f"work={own}", f"run={tmp_path / 'none'}", *SPARSE, *use, f"base={phrase_run}"]
-    assert main(asked) == 2
-    assert "different predictions" in capsys.readouterr().err
+    assert "different predictions" in refused(*asked)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,29 +26,23 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def printed(arguments: list[str], capsys: Capture) -> dict[str, Any]:
-    assert main(arguments) == 0, capsys.readouterr().err
-    figures: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return figures
-
-
-def test_check(files: Path, capsys: Capture) -> None:
-    figures = printed(["nbest", "check", str(files / "list"), f"ref={files / 'ref'}"], capsys)
+def test_check(files: Path, printed: Said) -> None:
+    figures = json.loads(printed("nbest", "check", str(files / "list"), f"ref={files / 'ref'}"))
     assert (figures["hypotheses"], figures["lists"], figures["oddities"]) == (4, 2, {})
     assert figures["bleu"]["worst"] <= figures["bleu"]["first"] < figures["bleu"]["oracle"]
 
 
-def test_oracle(files: Path, capsys: Capture) -> None:
+def test_oracle(files: Path, printed: Said) -> None:
     out = files / "best"
-    figures = printed(["nbest", "oracle", str(files / "list"), f"ref={files / 'ref'}", f"out={out}"], capsys)
+    figures = json.loads(printed("nbest", "oracle", str(files / "list"), f"ref={files / 'ref'}", f"out={out}"))
     assert figures["oracle"] > figures["first"]
     assert out.read_text().splitlines()[0] == "the home"
 
 
-def test_rescore(files: Path, capsys: Capture) -> None:
+def test_rescore(files: Path, printed: Said) -> None:
     out = files / "new"
     arguments = ["nbest", "rescore", str(files / "list"), f"weights={files / 'weights'}", f"out={out}"]
-    figures = printed([*arguments, f"ref={files / 'ref'}"], capsys)
+    figures = json.loads(printed(*arguments, f"ref={files / 'ref'}"))
     assert figures["features_without_weight"] == 0
     assert [line.split(" ||| ")[1::2] for line in out.read_text().splitlines()] == [
         ["the house", "0"],
@@ -124,20 +117,20 @@ def test_files_that_contradict_each_other(arguments: list[str], words: str, file
     assert not (files / "out").exists()
 
 
-def test_the_list_of_moses_against_its_references(shared_data: Path, capsys: Capture) -> None:
+def test_the_list_of_moses_against_its_references(shared_data: Path, printed: Said) -> None:
     folder = shared_data / "moses"
     reference = folder / "corpus" / "val.tok.en.gz"
-    figures = printed(["nbest", "oracle", str(folder / "nbest" / "val.100best.gz"), f"ref={reference}"], capsys)
+    figures = json.loads(printed("nbest", "oracle", str(folder / "nbest" / "val.100best.gz"), f"ref={reference}"))
     # moses/README.md: BLEU 40.43 without further tokenising.
     assert figures["first"] == 40.43
     assert figures["worst"] < figures["first"] < figures["oracle"]
 
 
-def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: Capture, remarked: Said) -> None:
+def test_texts_are_in_the_order_of_the_sentences(files: Path, remarked: Said) -> None:
     (files / "list").write_text("".join(f"{line}\n" for line in [*LINES[2:], *LINES[:2]]))
     (files / "ref").write_text("the home\na small cat sat\nnobody\n")
     given = [str(files / "list"), f"ref={files / 'ref'}", "first_id=0"]
-    printed(["nbest", "oracle", *given, f"out={files / 'oracle'}"], capsys)
+    succeed("nbest", "oracle", *given, f"out={files / 'oracle'}")
     assert (files / "oracle").read_text().splitlines()[::2] == ["the home", ""]
     arguments = [f"weights={files / 'weights'}", f"out={files / 'new'}", f"best_out={files / 'best'}"]
     assert "1 of 3 sentences have no list" in remarked("nbest", "rescore", *given, *arguments)
@@ -152,10 +145,9 @@ def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: Capture, r
     ("action", "some", "others"),
     [("score", {"lm", "out"}, {"ref", "weights", "metric"}), ("rescore", {"ref", "weights", "mbr"}, {"lm", "metric"})],
 )
-def test_the_help_of_an_action_has_its_keys(action: str, some: set[str], others: set[str], capsys: Capture) -> None:
-    succeed("nbest", action, "--help")
-    keys = {line.split("=")[0].strip() for line in capsys.readouterr().out.splitlines() if "=" in line}
+def test_the_help_of_an_action_has_its_keys(action: str, some: set[str], others: set[str], printed: Said) -> None:
+    keys = {line.split("=")[0].strip() for line in printed("nbest", action, "--help").splitlines() if "=" in line}
     assert some <= keys
     assert not others & keys
-    succeed("nbest", "--help")
-    assert all(f"  {key}=" in capsys.readouterr().out for key in others & {"lm"})
+    shown = printed("nbest", "--help")
+    assert all(f"  {key}=" in shown for key in others & {"lm"})

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,8 @@ from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
 from xlate.jobs.translate import TokenizedText, Translator
 from xlate.machine import Terminated
+
+Talk = Callable[..., Any]
 
 
 class Picky(TokenizedText):
@@ -43,66 +46,56 @@ def translator() -> Translator:
     return Translator(Picky(), phrase("hier", sparse=True).with_search(nbest=1))
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, *events: str | BaseException | type[BaseException]) -> None:
-    """Makes `input` return these lines or raise these errors, then end."""
-    waiting = iter([*events, EOFError()])
+@pytest.fixture
+def talk(monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator) -> Talk:
+    """A conversation in which these lines are typed, or these errors raised; what it shows."""
 
-    def answer(prompt: str = "") -> str:
-        event = next(waiting)
-        if isinstance(event, str):
-            return event
-        raise event
+    def run(*events: str | BaseException | type[BaseException], explained: bool = False) -> Any:
+        waiting = iter([*events, EOFError()])
 
-    monkeypatch.setattr(builtins, "input", answer)
+        def answer(prompt: str = "") -> str:
+            event = next(waiting)
+            if isinstance(event, str):
+                return event
+            raise event
+
+        monkeypatch.setattr(builtins, "input", answer)
+        converse(translator, explained)
+        return capsys.readouterr()
+
+    return run
 
 
-def test_lines_are_translated_and_empty_ones_are_not(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator
-) -> None:
-    typed(monkeypatch, "", "  ", "a b", " b ")
-    converse(translator, explained=False)
-    shown = capsys.readouterr().out.removeprefix(HELP).splitlines()
+def test_lines_are_translated_and_empty_ones_are_not(talk: Talk, translator: Translator) -> None:
+    shown = talk("", "  ", "a b", " b ").out.removeprefix(HELP).splitlines()
     expected = [translator.translate_line(line).text for line in ("a b", "b")]
     assert [line for line in shown if line and "unknown" not in line] == expected
 
 
-def test_a_question_mark_asks_for_the_trace(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator
-) -> None:
-    typed(monkeypatch, "? a b", "?", "a b")
-    converse(translator, explained=False)
-    shown = capsys.readouterr().out
+def test_a_question_mark_asks_for_the_trace(talk: Talk, translator: Translator) -> None:
+    shown = talk("? a b", "?", "a b").out
     trace = Translator(translator.text, translator.system, trace=True).translate_line("a b").explanation
     assert trace
     assert shown.count(trace) == 1
     assert shown.count(HELP) == 2
-    typed(monkeypatch, "a b")
-    converse(translator, explained=True)
-    assert trace in capsys.readouterr().out
+    assert trace in talk("a b", explained=True).out
 
 
-def test_unknown_words_are_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator) -> None:
-    typed(monkeypatch, "a qqq")
-    converse(translator, explained=False)
-    assert "unknown words, copied: qqq" in capsys.readouterr().out
+def test_unknown_words_are_named(talk: Talk) -> None:
+    assert "unknown words, copied: qqq" in talk("a qqq").out
 
 
-def test_errors_and_interrupts_end_a_line_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture, translator: Translator
-) -> None:
+def test_errors_and_interrupts_end_a_line_only(talk: Talk, translator: Translator) -> None:
     undecodable = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
-    typed(monkeypatch, "bad", "slow", KeyboardInterrupt(), undecodable, "a")
-    converse(translator, explained=False)
-    shown = capsys.readouterr()
+    shown = talk("bad", "slow", KeyboardInterrupt(), undecodable, "a")
     assert "this cannot be taken apart" in shown.err
     assert "UTF-8" in shown.err
     assert translator.translate_line("a").text in shown.out.splitlines()
 
 
-def test_sigterm_ends_the_conversation(monkeypatch: pytest.MonkeyPatch, translator: Translator) -> None:
-    typed(monkeypatch, Terminated(), "a")
+def test_sigterm_ends_the_conversation(talk: Talk) -> None:
     with pytest.raises(Terminated):
-        converse(translator, explained=False)
+        talk(Terminated(), "a")
 
 
 @pytest.mark.parametrize(

@@ -307,14 +307,17 @@ class CombinationModelConfig(RerankModelConfig):
 
 
 MODELS: dict[str, type[ModelConfig]] = {
-    "orientation": BlockModelConfig,
-    "distortion": DistortionModelConfig,
-    "phrase": PhraseModelConfig,
-    "context": ContextModelConfig,
-    "joint": JointModelConfig,
-    "lcs": LcsModelConfig,
-    "hierarchical": HierarchicalModelConfig,
-    "grammar": GrammarModelConfig,
-    "rerank": RerankModelConfig,
-    "combination": CombinationModelConfig,
+    model.kind: model
+    for model in (
+        BlockModelConfig,
+        DistortionModelConfig,
+        PhraseModelConfig,
+        ContextModelConfig,
+        JointModelConfig,
+        LcsModelConfig,
+        HierarchicalModelConfig,
+        GrammarModelConfig,
+        RerankModelConfig,
+        CombinationModelConfig,
+    )
 }
