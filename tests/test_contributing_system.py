@@ -14,6 +14,7 @@ from xlate.jobs.train.tuning import NbestLists, TuningText, optimiser
 from xlate.learning.global_model import GlobalTraining
 from xlate.learning.settings import GlobalConfig, GlobalLossConfig
 from xlate.learning.tuning import Tuning
+from xlate.metrics.objective import BLEU
 from xlate.models.derivation import Derivation, Step
 from xlate.models.system import System
 from xlate.models.tuned import TunedCosts
@@ -146,7 +147,7 @@ def test_it_is_tuned(tmp_path: Path) -> None:
     tuned = TunedCosts(toy())
     lists = NbestLists(tuned, text, 16, lambda: False)
     settings = MiraConfig(epochs=20, length_band=9.0, C=0.1)
-    loop = Tuning(lists.decode, optimiser(settings, tuned.trained_D), replace(settings, rounds=3), tmp_path)
+    loop = Tuning(lists.decode, optimiser(settings, tuned.trained_D, BLEU), replace(settings, rounds=3), tmp_path)
     found = loop.run(tuned.trained)
     weights, rounds = found
     assert rounds[0].bleu < 50

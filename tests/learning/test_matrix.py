@@ -243,7 +243,7 @@ def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
         tune = CONFIGS[tuner_of(name)](length_band=9.0)
         if hasattr(tune, "epochs"):
             tune.epochs = 20
-        tuned = optimiser(tune, trained_D)(lists, begin, 1)
+        tuned = optimiser(tune, trained_D, BLEU)(lists, begin, 1)
     changed = bool((tuned.dense_D != begin.dense_D).any())
     if name == "pro tuner":
         # What the tuner descends on: its own pairs.

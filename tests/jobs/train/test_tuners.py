@@ -11,6 +11,7 @@ import pytest
 from xlate.candidates.batch import CandidateBatch
 from xlate.jobs.train import tuning
 from xlate.jobs.train.tuning import chosen_weights, optimiser
+from xlate.metrics.objective import BLEU
 from xlate.scoring.weights import Weights
 from xlate.settings import Range, limit_of
 from xlate.tuners.settings import (
@@ -44,7 +45,7 @@ def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
     for name in tuning.DRAWING:
         monkeypatch.setitem(tuning.DRAWING, name, called)
     start = Weights(np.ones(2), np.zeros(0), ("a", "b"))
-    tuning.optimiser(config, TRAINED_D)(None, start, 1)  # type: ignore[arg-type]
+    tuning.optimiser(config, TRAINED_D, BLEU)(None, start, 1)  # type: ignore[arg-type]
     return repr(seen)
 
 
@@ -77,7 +78,7 @@ def test_weights_that_are_not_named_keep_their_values(kind: type[TuneConfig]) ->
     settings = kind(weights=["length"])
     start = Weights(np.array([-2.0, -1.0, 0.5]), np.zeros(0), START.dense_names)
     chosen_D = chosen_weights(settings, start, np.ones(3, np.bool_))
-    found = optimiser(settings, chosen_D)(lists, start, 1)
+    found = optimiser(settings, chosen_D, BLEU)(lists, start, 1)
     assert found.dense_D[[0, 2]].tolist() == [-2.0, 0.5]
     assert found.dense_D[1] != -1.0
 
