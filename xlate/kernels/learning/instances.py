@@ -163,7 +163,8 @@ def _move(
 ) -> None:
     """Moves the weights of the members of instance i by plain steps, one after another."""
     crosses, moves_dense = len(here[0].value_K) > 0, False
-    begin, end = context_of(i, candidates)
+    # Looking for values at every id would take a tenth of the time.
+    valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
     for d in range(len(rule.eta_D)):
         moves_dense = moves_dense or rule.eta_D[d] != 0.0
     for x in range(size):
@@ -175,7 +176,7 @@ def _move(
                 move_dense(learned, rule, d, slope, np.float64(candidates.dense_CD[c, d]))
         if rule.eta != 0.0 and not crosses:
             for n in places(candidates.part_id_offsets_P1, c):
-                value = value_of(n, candidates)
+                value = np.float64(candidates.part_values_N[n]) if valued else 1.0
                 for y in range(begin, end):
                     move_sparse(learned, rule, feature_of(n, y, candidates, len(learned.sparse_F)), slope * value)
     if rule.eta != 0.0 and crosses:
