@@ -45,7 +45,7 @@ def occurring(model: HierarchicalModel, source: list[str], target: list[str]) ->
     sides_P = rows_within(model.table.source_sides, source_words)
     phrases_Q = rows_within(model.table.target_phrases, model.target_vocabulary.ids(target))
     kept_B = sides_P[model.table.source_B] & phrases_Q[model.table.target_B]
-    return replace(model, table=selected(model.table, np.flatnonzero(kept_B)), structure=None)
+    return replace(model, table=selected(model.table, np.flatnonzero(kept_B)), sparse=None)
 
 
 def selected(table: RuleTable, rows_N: NDArray[np.int64]) -> RuleTable:

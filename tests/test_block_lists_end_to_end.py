@@ -24,7 +24,7 @@ from xlate.features.block import family_ranges
 from xlate.learning.list_learner import ListLearner
 from xlate.models.block import lists as block_lists
 from xlate.models.block.kind import frequent_features
-from xlate.models.block.lists import BlockFolds
+from xlate.models.block.lists import BlockLists
 from xlate.models.kind import event_kind, open_system
 from xlate.models.run_files import weights_of
 from xlate.phrases.extract import extract_phrases
@@ -113,7 +113,7 @@ def test_binary_weights_are_learned_and_the_run_is_like_any_other(
 def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[str, Path]) -> None:
     whole, kind = WorkDirectory(work), event_kind({"block": "orientation"}.get(name, name))
     config = read_config(bases[name] / "config.yaml", TrainConfig)
-    folds = BlockFolds(kind, whole, config.model, FOLDS, weights_of(bases[name]))
+    folds = BlockLists(kind, config, whole, bases[name], FOLDS)
     assert parted_copies(whole.copies, folds.fold_I) == 0
     theta = kind.open(bases[name], config, weights_of(bases[name]), whole).weights
     index = frequent_features(whole, replace(config.model, binary=["WB"], threshold=1))

@@ -151,7 +151,7 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
         others = WithoutFold(held, folds, fold, TableRows(held.blocks.table)).text
         expected = score_rules(extract_rules(*others), lexical_table(*others), RuleSettings())
         assert part.system.model.table.scores_B4.tolist() == expected.scores_B4.tolist()
-        assert part.system.model.structure is online.tuned.system.growing
+        assert part.system.model.sparse is online.tuned.system.growing
     refused = [f"work={work}", f"run={tmp_path / 'refused'}", "source=online", "source.folds=2"]
     assert main(["train", *refused, "model=phrase"]) == 2
     assert "cannot be trained online on folds" in capsys.readouterr().err

@@ -26,7 +26,7 @@ from xlate.candidates.lists import under_templates
 from xlate.candidates.store import CandidateStore
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run, read_config
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import features_of_subset
 from xlate.jobs.train.lists import PHI
@@ -38,7 +38,7 @@ from xlate.metrics.bleu import sentence_bleu
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import load_phrase_model
-from xlate.models.phrase.training import PhraseFolds
+from xlate.models.phrase.training import PhraseLists
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
@@ -280,7 +280,7 @@ def test_the_best_candidates_are_found() -> None:
 
 
 def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:
-    models = PhraseFolds(WorkDirectory(own_work), "hier", 3)
+    models = PhraseLists(config_of_run(sparse_run), WorkDirectory(own_work), sparse_run, 3)
     texts, links = models.work.encoded, models.work.links
     assert parted_copies(models.work.copies, models.fold_I) == 0
     for fold in range(3):
@@ -319,7 +319,7 @@ def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sp
     """Sparse weights of the whole text's features, seen from a fold's table, score its derivations the same."""
     whole = opened(sparse_run, 20).system
     assert whole.model.sparse is not None
-    models = PhraseFolds(WorkDirectory(own_work), "hier", 3)
+    models = PhraseLists(config_of_run(sparse_run), WorkDirectory(own_work), sparse_run, 3)
     model = load_phrase_model(models.stage(1).folder / "model")
     rows = models.rows.of(model.table)
     features, ids_F = features_of_subset(whole.model.sparse, model.table, *rows)

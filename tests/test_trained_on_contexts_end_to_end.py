@@ -25,7 +25,7 @@ from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.context.runs import fold_classifier
 from xlate.models.phrase.model import SentencePhrases, load_phrase_model
-from xlate.models.phrase.training import PhraseFolds
+from xlate.models.phrase.training import PhraseLists
 from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory
 
@@ -153,7 +153,7 @@ def test_sparse_features_are_learned_beside_predictions(
                 assert store.arrays.sentence_I is not None
                 assert not (fold_S[store.arrays.sentence_I] == fold).any()
     # What a fold's system knows of a pair is by its own numbers, and p(e|f) is that without the fold.
-    models = PhraseFolds(prepared, "none", 2)
+    models = PhraseLists(config_of_run(tmp_path / "run"), prepared, phrase_run, 2)
     model = load_phrase_model(models.stage(1).folder / "model")
     rows = models.rows.of(model.table)
     settings = ContextUseConfig(run=str(context_run))

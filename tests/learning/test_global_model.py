@@ -50,7 +50,7 @@ class Task:
 
     def decode(self, weights: Weights) -> Iterator[LatticeExample]:
         for lattice, reference in zip(self.lattices(weights), self.references, strict=True):
-            example = oracle_example(lattice, [reference], count=2, nbest=10)
+            example = oracle_example(lattice, [reference], count=2)
             if example is not None:
                 yield example
 

@@ -11,10 +11,12 @@ import pytest
 from tests.jobs.test_mixture import prepared as prepared_demo
 from tests.test_end_to_end import work  # noqa: F401
 from xlate.align.lexical import lexical_table
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
-from xlate.models.phrase.training import PhraseFolds
+from xlate.models.phrase.training import PhraseLists
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows, collect_events, match_blocks
@@ -69,7 +71,8 @@ def test_folds_hold_all_copies(prepared: WorkDirectory) -> None:
     assert np.array_equal(folds.fold_S[100:150], folds.fold_S[:50])
     assert np.array_equal(folds.heldout_S[100:150], folds.heldout_S[:50])
     assert folds.heldout_S[:50].any()
-    phrase_fold_I = PhraseFolds(with_copies(prepared, group_S), "hier", FOLDS).fold_I
+    config = load(TrainConfig, "train", ["model=phrase", "work=w"])
+    phrase_fold_I = PhraseLists(config, with_copies(prepared, group_S), Path(), FOLDS).fold_I
     assert np.array_equal(phrase_fold_I, folds.fold_S)
     assert np.bincount(folds.fold_S).max() - np.bincount(folds.fold_S).min() <= 1
 

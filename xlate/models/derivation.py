@@ -154,21 +154,16 @@ def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinc
     """
     found: list[Derivation[StepT]] = []
     seen: set[tuple[str, ...]] = set()
-    for places in best_sums([[one.score for one in derivations] for derivations in lists], most):
+    size = len(lists)
+    arcs = [(n, n + 1, place, one.score) for n, listed in enumerate(lists) for place, one in enumerate(listed)]
+    graph = SearchGraph.of_arcs(arcs, [0.0] * (size + 1), [-1] * (size + 1), size)
+    for _, places in graph.best_paths(most):
         whole = joined([derivations[place] for derivations, place in zip(lists, places, strict=True)])
         target = tuple(whole.words) if distinct else ()
         if not distinct or target not in seen:
             found.append(whole)
         seen.add(target)
     return found
-
-
-def best_sums(lists: Sequence[Sequence[float]], most: int) -> list[tuple[int, ...]]:
-    """The choices of one place per list (all descending) with the highest sums; at most `most`, best first."""
-    size = len(lists)
-    arcs = [(n, n + 1, place, score) for n, scores in enumerate(lists) for place, score in enumerate(scores)]
-    graph = SearchGraph.of_arcs(arcs, [0.0] * (size + 1), [-1] * (size + 1), size)
-    return [tuple(path) for _, path in graph.best_paths(most)]
 
 
 def explained(lines: Sequence[str], names: Sequence[str], weights_D: Floats, derivation: Derivation[Any]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, cast
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
@@ -143,8 +143,8 @@ class Kind:
         what, expected = self.without_lists
         raise InputError(what, f"loss={config.loss.name}", expected)
 
-    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> ListedModel:  # noqa: ARG002
-        """What is learned from lists of the training text, with the float weights of a run.
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> ListedModel:  # noqa: ARG002
+        """What is learned from lists of so many folds of the training text, with the float weights of a run.
 
         Raises:
             InputError: the run has none, or other ones; see `check_lists`.
@@ -195,18 +195,34 @@ class FoldSystem(NamedTuple):
     numbered: Callable[[CandidateBatch], CandidateBatch]
 
 
-class FoldSystems(Protocol):
-    """Systems of a kind of model, each made from a work directory's training text without one fold."""
+class ListedModel(ABC):
+    """A model of a work directory's training text whose sparse weights are learned from lists of the text.
+
+    Each fold of the text is decoded by a system that has not seen it.
+    """
 
     @property
+    @abstractmethod
+    def theta(self) -> Weights:
+        """Initial float weights."""
+
+    @property
+    @abstractmethod
+    def features(self) -> UnitFeatures:
+        """What is learned."""
+
+    @property
+    @abstractmethod
     def fold_I(self) -> Ints:
         """The fold of each sentence pair; all copies of a pair are in one."""
 
     @property
+    @abstractmethod
     def identity(self) -> str:
-        """What the systems are made from."""
+        """What the systems of folds are made from."""
 
-    def opened(self, fold: int, weights: Weights, sparse: UnitFeatures | None, search: DecoderSettings) -> FoldSystem:
+    @abstractmethod
+    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings) -> FoldSystem:
         """The system without a fold, made if it does not exist.
 
         Args:
@@ -216,27 +232,8 @@ class FoldSystems(Protocol):
             search: settings.
         """
 
-    def discard(self, fold: int) -> None:
-        """Removes what is no longer needed once all of a fold is decoded."""
-
-
-class ListedModel(ABC):
-    """A model of the whole text whose sparse weights are learned from lists.
-
-    Attributes:
-        theta: initial float weights.
-    """
-
-    theta: Weights
-
-    @property
-    @abstractmethod
-    def features(self) -> UnitFeatures:
-        """What is learned."""
-
-    @abstractmethod
-    def folds(self, count: int) -> FoldSystems:
-        """The systems of `count` folds."""
+    def discard(self, fold: int) -> None:  # noqa: B027
+        """Removes what is no longer needed once all of a fold is decoded; by default nothing."""
 
     @abstractmethod
     def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:

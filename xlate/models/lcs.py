@@ -65,47 +65,10 @@ class LcsModel:
         """The classifier, for single words only."""
         return replace(self.classifier, longest=1)
 
-    @cached_property
-    def lm_number_V(self) -> Ints32:
-        """The language model's numbers of the target words, shape (V,)."""
-        return self.lm.vocabulary.ids(self.target_vocabulary.words)
-
-    def target(self, pair: int) -> tuple[Words, Ints32]:
-        """The target words of a pair, and the language model's numbers of them."""
+    def target(self, pair: int) -> Words:
+        """The target words of a pair."""
         table = self.classifier.targets.table
-        ids = table.target_phrases[int(table.target_B[pair])]
-        return self.target_vocabulary.words_of(ids), self.lm_number_V[ids]
-
-
-def lattice_moves(
-    model: LcsModel, weights_D: Floats, search: LcsSearch, words: Sequence[str], target: Sequence[str] | None
-) -> LatticeMoves:
-    """The search space of a sentence; the options of every word are predicted blocks and a term, or the word itself if
-    there are none; and deletion. A hard term is the only option.
-
-    With a target, they are all predicted blocks that occur in it, however improbable.
-    """
-    allowed = None if target is None else phrases_in(target)
-    options, offsets, terms = list[LatticeOption](), [0], terms_in(words)
-    for position, found in enumerate(_predicted(model, search, words, allowed)):
-        own = [unit for start, end, unit in terms if (start, end) == (position, position + 1)]
-        if found is None and not own:
-            own = [COPIED]
-        hard = is_hard(words[position])
-        if not hard:
-            options += (LatticeOption(position, pair, log, *model.target(pair)) for pair, log in found or ())
-        for unit in own:
-            said = own_target(words, unit, position)
-            options.append(LatticeOption(position, unit, 0.0, said, model.lm.vocabulary.ids(said)))
-        if search.deletions and not hard:
-            options.append(LatticeOption(position, DELETED, 0.0, (), np.zeros(0, np.int32)))
-        offsets.append(len(options))
-    place_OR = np.zeros((len(options), 0))
-    if model.placed is not None:
-        position_O = np.array([option.position for option in options], np.int32)
-        unit_O = np.array([option.unit for option in options], np.int64)
-        place_OR = model.placed.of(SentencePhrases(words, position_O, position_O + 1, unit_O))
-    return LatticeMoves(model, weights_D, search, tuple(words), offsets, options, place_OR)
+        return self.target_vocabulary.words_of(table.target_phrases[int(table.target_B[pair])])
 
 
 def _predicted(
@@ -126,7 +89,7 @@ def _predicted(
             likely = sum(log >= least_log for _, log in pairs)
             yield pairs[: max(1, min(likely, search.options))]
         else:
-            yield [(pair, log) for pair, log in pairs if model.target(pair)[0] in allowed]
+            yield [(pair, log) for pair, log in pairs if model.target(pair) in allowed]
 
 
 class LatticeOption(NamedTuple):
@@ -335,8 +298,33 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         return self.changed(weights_D=weights.dense_D)
 
     def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> LatticeMoves:
+        """The moves; the options of every word are predicted blocks and a term, or the word itself if there are none;
+        and deletion. A hard term is the only option.
+
+        With a target, they are all predicted blocks that occur in it, however improbable.
+        """
         self.check_length(words)
-        return lattice_moves(self.model, self.weights_D, self.search, words, target)
+        model, search = self.model, self.search
+        allowed = None if target is None else phrases_in(target)
+        rows, offsets, terms = list[tuple[int, int, float, Words]](), [0], terms_in(words)
+        for position, found in enumerate(_predicted(model, search, words, allowed)):
+            own = [unit for start, end, unit in terms if (start, end) == (position, position + 1)]
+            if found is None and not own:
+                own = [COPIED]
+            hard = is_hard(words[position])
+            if not hard:
+                rows += ((position, pair, log, model.target(pair)) for pair, log in found or ())
+            rows += ((position, unit, 0.0, own_target(words, unit, position)) for unit in own)
+            if search.deletions and not hard:
+                rows.append((position, DELETED, 0.0, ()))
+            offsets.append(len(rows))
+        options = [LatticeOption(*row, model.lm.vocabulary.ids(row[-1])) for row in rows]
+        place_OR = np.zeros((len(options), 0))
+        if model.placed is not None:
+            position_O = np.array([option.position for option in options], np.int32)
+            unit_O = np.array([option.unit for option in options], np.int64)
+            place_OR = model.placed.of(SentencePhrases(words, position_O, position_O + 1, unit_O))
+        return LatticeMoves(model, self.weights_D, search, tuple(words), offsets, options, place_OR)
 
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
         steps, place_L = list[LcsStep](), np.arange(len(labels) + 1, dtype=np.int32)

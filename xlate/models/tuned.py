@@ -72,10 +72,10 @@ class TunedCosts(TunedSystem):
     """A system whose dense features are costs, so that weights start below 0; all sparse features are one float.
 
     Attributes:
-        from_zero_D: the dense features that are tuned even though their weight is 0; None for none.
+        from_zero_D: the dense features that are tuned even though their weight is 0.
     """
 
-    from_zero_D: Bools | None = None
+    from_zero_D: Bools | bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,10 +86,7 @@ class TunedCosts(TunedSystem):
     def trained_D(self) -> Bools:
         """What the system has a weight for, and what may begin at 0."""
         weights = self.system.weights
-        used_D = weights.dense_D != 0
-        if self.from_zero_D is not None:
-            used_D |= self.from_zero_D
-        return np.append(used_D, bool(len(weights.sparse_F)))
+        return np.append((weights.dense_D != 0) | self.from_zero_D, bool(len(weights.sparse_F)))
 
     @property
     def uniform(self) -> Weights:

@@ -23,7 +23,7 @@ from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
 from xlate.search.beam import CompiledSpace
 from xlate.search.lattice import LatticeArcs
-from xlate.search.settings import StackSearch
+from xlate.search.settings import CKY, StackSearch
 from xlate.text.vocabulary import END_ID, EncodedText, Vocabulary
 
 
@@ -39,12 +39,8 @@ class UnitList(Protocol):
         """The floats of each derivation, (N, D)."""
 
     @property
-    def phrases(self) -> PhrasesAlone:
-        """The target phrases of the sentence's translations."""
-
-    @property
-    def phrase_L(self) -> AnyInts:
-        """For each step the row of its target phrase in `phrases`, (L,)."""
+    def said(self) -> tuple[AnyInts, PhrasesAlone]:
+        """For each step the row of its target phrase, (L,), among those of the sentence's translations."""
 
     def last_floats(self, ends_N: Bools) -> Floats:
         """The floats of the last step of each derivation, or of its end, (N, D), without those of the language model
@@ -118,8 +114,8 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
         """
         known = 0 if model.sparse is None else len(model.sparse)
         if weights.dense_names != model.columns or len(weights.sparse_F) not in (0, known):
-            names, sizes = (weights.dense_names, model.columns), (len(weights.sparse_F), known)
-            seen, expected = (f"{' '.join(n)} and {size} sparse weights" for n, size in zip(names, sizes, strict=True))
+            seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
+            expected = f"{' '.join(model.columns)} and {known} sparse weights"
             raise InputError(f"not the weights of a {cls.NAME} model", seen, expected)
         return cls(model, weights.dense_D, settings, sparse_F=weights.sparse_F)
 
@@ -180,14 +176,11 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
             for a, b, features_D, score in zip(ends, ends[1:], found.features_ND, scores_N.tolist(), strict=False)
         ]
 
-    @property
-    def readable(self) -> bool:
-        """Whether derivations come from the readable search of all systems."""
-        return not self.fast
-
     def listed(self, space: Moves) -> list[Derivation[Any]]:
         """The `nbest` best derivations of a space, best first."""
-        return super().listed(space) if self.readable else self.derivations(space, self.space_list(space))
+        # Bottom-up, the readable search gives lists as arrays, too.
+        arrays = self.fast or self.search.algorithm == CKY
+        return self.derivations(space, self.space_list(space)) if arrays else super().listed(space)
 
     def arc_features(self, space: Moves, found: LatticeArcs) -> LatticeArcs:
         """Floats and sparse features of the arcs, sums of the latter left at 0.
@@ -198,9 +191,9 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
         listed = self.list_of(space, Paths(*arc_prefixes(found.graph, found.score_A, found.label_A)))
         arcs, lm = np.flatnonzero(found.label_A >= 0), self.model.lm
         last_K = listed.paths.offsets_N1[arcs + 1] - 1
-        phrase_A = np.full(len(found.label_A), -1, np.int32)
-        phrase_A[arcs] = listed.phrase_L[last_K]
-        words = listed.phrases.words_W, listed.phrases.offsets_O1
+        phrase_A, (phrase_L, phrases) = np.full(len(found.label_A), -1, np.int32), listed.said
+        phrase_A[arcs] = phrase_L[last_K]
+        words = phrases.words_W, phrases.offsets_O1
         costs_A2 = arc_language_costs(lm.arrays, int(lm.begin_state), END_ID, found.graph, phrase_A, *words)
         dense_AD = listed.last_floats(found.label_A < 0)
         dense_AD[:, self.model.slots["LM0"].start] = -costs_A2.sum(axis=1)

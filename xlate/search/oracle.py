@@ -75,7 +75,6 @@ def oracle_example(
     references: Sequence[Sequence[str]],
     *,
     count: int = 1,
-    nbest: int = 100,
     margin: float = math.inf,
 ) -> LatticeExample | None:
     """The lattice as an instance of the global model: the derivations of its `count` oracles are wanted.
@@ -83,13 +82,13 @@ def oracle_example(
     None when no path has a word of the references, so that nothing can be wanted.
 
     Args:
-        count, nbest: as in `lattice_oracle`.
+        count: as in `lattice_oracle`.
         margin: drop arcs that are neither on a path within it of the best one nor on a wanted one: `Lattice.pruned`.
 
     Raises:
         InputError: no reference, or scores that are not linear in the weights.
     """
-    oracles = [oracle for oracle in lattice_oracle(lattice, references, count=count, nbest=nbest) if oracle.bleu > 0]
+    oracles = [oracle for oracle in lattice_oracle(lattice, references, count=count) if oracle.bleu > 0]
     if not oracles:
         return None
     target = joined([lattice.derivations_of(oracle.path.words) for oracle in oracles])

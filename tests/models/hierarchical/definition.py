@@ -38,10 +38,10 @@ def score_rules_of(
         logprob, lm_state = model.lm.score_words(lm_state, model.lm.vocabulary.ids(step.target_words))
         features_D[LM] += logprob
     features_D[LM] += model.lm.score(lm_state, END_ID)[0]
-    if model.structure is not None and sparse_F is not None:
+    if model.sparse is not None and sparse_F is not None:
         facts = [(FAMILIES.index(family), *words) for family, *words in facts_of(model, source, steps)]
-        _, ids = model.structure.of_units(np.array(facts, np.int32).reshape(-1, 5), add=False)
-        features_D[-1] = float(model.structure.padded(sparse_F)[ids].sum())
+        _, ids = model.sparse.of_units(np.array(facts, np.int32).reshape(-1, 5), add=False)
+        features_D[-1] = float(model.sparse.padded(sparse_F)[ids].sum())
     return Derivation(tuple(source), tuple(steps), features_D, float(weights_D @ features_D))
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from tests.models.hierarchical.definition import RuleDerivation, score_rules_of
-from tests.models.phrase.small_phrase_models import random_classes
+from tests.models.phrase.small_phrase_models import random_classes, random_weights
 from tests.models.small_models import SOURCE, TARGET, random_arpa
 from xlate.features.structure import FAMILIES, StructureFeatures, StructureTemplates
 from xlate.features.word_values import every_word
@@ -73,14 +73,12 @@ def with_structure(rng: np.random.Generator, model: HierarchicalModel) -> tuple[
         words = itertools.product(*(range(1, len(side)) for side in sides))
         facts = [(family, *row, *[0] * (4 - len(row))) for row in words]
         features.of_units(np.array(facts, np.int32))
-    return replace(model, structure=features), rng.normal(0, 0.2, len(features)) * (rng.random(len(features)) < 0.5)
+    return replace(model, sparse=features), rng.normal(0, 0.2, len(features)) * (rng.random(len(features)) < 0.5)
 
 
 def random_rule_weights(rng: np.random.Generator, size: int = SIZE) -> np.ndarray:
     """Weights of both signs, unknown words cheap enough to matter."""
-    weights_D = rng.normal(0.2, 0.3, size=size)
-    weights_D[UNKNOWN] = 0.02
-    return weights_D
+    return random_weights(rng, size, UNKNOWN)
 
 
 def enumerate_rules(
@@ -123,7 +121,7 @@ def _derived(model: HierarchicalModel, words: list[str], span: Span, *, glued: b
                 yield [step, *(one for part in parts for one in part)]
     alone = SOURCE.ids(words[span[0] : span[1]]).tolist()
     if span[1] - span[0] == 1 and not any(side.tolist() == alone for side in _sides(model) if alone[0]):
-        yield [RuleStep(COPIED, (span,), (words[span[0]],), span=span, glued=glued)]
+        yield [RuleStep(COPIED, (span,), (words[span[0]],), span=span, gaps=(), glued=glued)]
 
 
 def _fits(side: list[int], words: list[str], begin: int, end: int) -> Iterator[list[Span]]:

@@ -222,14 +222,13 @@ class ContextListTraining(WorkRecipe):
         config, settings, size = self.config, self.config.loss.lists, 1 << self.config.model.bits
         with run.ranks.in_turn():
             fold_classifiers(config, self.use, self.train_part, run.stop)
-            model = Phrase().listed(self.system, self.work, self.base)
-            folds = model.folds(settings.folds)
-            lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
+            model = Phrase().listed(self.system, self.work, self.base, settings.folds)
+            lists = Jackknife(self.work, model, model.theta, self.system.decoder, settings, config.seed)
             given = replace(self.system, seed=config.seed, cluster=config.cluster)
             decode_folds(lists, given, self.base, run)
-        some = sampled(lists.shards(), len(folds.fold_I), settings, config.seed)
+        some = sampled(lists.shards(), len(model.fold_I), settings, config.seed)
         every = CandidateBatch.joined(list(some))
-        learner = self._learner(every, model.theta, folds.fold_I, run)
+        learner = self._learner(every, model.theta, model.fold_I, run)
         identities = [lists_identity(one, learner.settings, size) for one in (learner.lists, learner.parts.spans)]
         made_from = {"lists": identities[0], "spans": identities[1], "weight": learner.parts.weight}
         checkpoint = run.checkpoint(identity_of(made_from), refuses=False)

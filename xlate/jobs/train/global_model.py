@@ -30,7 +30,7 @@ from xlate.learning.run import Run
 from xlate.learning.settings import GlobalConfig
 from xlate.learning.tuning import fingerprint
 from xlate.models.block.kind import check_floats_of_base, check_sums, frequent_features, with_features
-from xlate.models.block.lists import BlockFolds
+from xlate.models.block.lists import BlockLists
 from xlate.models.kind import EVENT_KINDS, check_model_of_base, event_kind, kind_of
 from xlate.models.run_files import made_with, weights_of
 from xlate.models.system import AnySystem
@@ -181,14 +181,14 @@ def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalT
     kind, settings = event_kind(config.model.kind), config.loss.globally
     features = frequent_features(work, config.model)
     file = with_features(weights_of(base), kind.sets[0], features.keys_F)
-    folds = BlockFolds(kind, work, config.model, settings.folds, file)
+    lists = BlockLists(kind, config, work, base, settings.folds)
     targets, word = work.encoded[1], work.target_vocabulary.word
     sentences = [
-        Sentence(work.training_sentence(row), [[word(w) for w in targets[row].tolist()]], int(folds.fold_I[row]))
-        for row in sample(len(folds.fold_I), settings.sentences, config.seed).tolist()
+        Sentence(work.training_sentence(row), [[word(w) for w in targets[row].tolist()]], int(lists.fold_I[row]))
+        for row in sample(len(lists.fold_I), settings.sentences, config.seed).tolist()
     ]
 
     def opened(fold: int, weights: Weights) -> AnySystem:
-        return folds.opened(fold, weights, features, config.decoder).decoder
+        return lists.opened(fold, weights, features, config.decoder).decoder
 
     return file, kind.open(base, config, file, work), sentences, opened

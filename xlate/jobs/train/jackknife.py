@@ -32,7 +32,7 @@ from xlate.learning.settings import SparseListsConfig
 from xlate.machine import StopFlag, Stopped
 from xlate.metrics.bleu import bleu_scores
 from xlate.models.context.runs import classifier_runs, fold_classifier
-from xlate.models.kind import FoldSystems
+from xlate.models.kind import ListedModel
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.oracle import oracle
@@ -57,7 +57,7 @@ class Jackknife:
 
     Attributes:
         work: the work directory.
-        models: the systems that decode the folds.
+        model: the one whose systems decode the folds.
         weights: the float weights to decode with, and sparse ones if there are `sparse`.
         decoder: search settings.
         settings: folds, list size, shard size, processes.
@@ -66,7 +66,7 @@ class Jackknife:
     """
 
     work: WorkDirectory
-    models: FoldSystems
+    model: ListedModel
     weights: Weights
     decoder: DecoderSettings
     settings: SparseListsConfig
@@ -107,7 +107,7 @@ class Jackknife:
                 log.info("fold %d: all %d shards exist", fold, len(shards))
             # A process killed after its last shard has left the model.
             if all(path.exists() for path, _ in self._shards(fold)):
-                self.models.discard(fold)
+                self.model.discard(fold)
 
     def shards(self) -> Iterator[CandidateBatch]:
         """The lists of each shard, fold by fold, in the order of the sentences.
@@ -131,7 +131,7 @@ class Jackknife:
         if self.sparse is not None:
             models["sparse"] = [list(row) for row in signature(self.sparse)]
             models["phi"] = hashlib.sha256(self.weights.sparse_F.tobytes()).hexdigest()
-        return identity_of({**models, "on": self.models.identity, "shard": self.settings.shard, "version": 3})
+        return identity_of({**models, "on": self.model.identity, "shard": self.settings.shard, "version": 3})
 
     @property
     def folder(self) -> Path:
@@ -145,7 +145,7 @@ class Jackknife:
         return Draw(self.settings.nbest, self.settings.gamma, self.seed)
 
     def _shards(self, fold: int, first: int = 0, most: int | None = None) -> list[tuple[Path, Ints]]:
-        size, rows = self.settings.shard, np.flatnonzero(self.models.fold_I == fold)
+        size, rows = self.settings.shard, np.flatnonzero(self.model.fold_I == fold)
         cuts = [rows[start : start + size] for start in range(0, len(rows), size)]
         shards = [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
         return shards[first:][:most]
@@ -153,7 +153,7 @@ class Jackknife:
     def _decode_fold(self, fold: int, wanted: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> None:
         if stop():
             raise Stopped
-        system = self.models.opened(fold, self.weights, self.sparse, self.decoder)
+        system = self.model.opened(fold, self.weights, self.sparse, self.decoder)
         decoder = system.decoder.with_search(nbest=self.settings.nbest)
         hypotheses = partial(system.hypotheses, draw=self._draw)
         for path, some in wanted:

@@ -45,7 +45,7 @@ from xlate.learning.settings import FoldedListsConfig, ListsConfig, SparseListsC
 from xlate.machine import Stopped
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
-from xlate.models.kind import FoldSystems, ListedModel, kind_of
+from xlate.models.kind import ListedModel, kind_of
 from xlate.progress import tell, track
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, load_weights, save_weights
@@ -113,20 +113,19 @@ class ListTraining(WorkRecipe):
                 with awaited(base, run.stop.__bool__):
                     self.train_part(alone, base, run.stop)
             fold_classifiers(config, config.model.context, self.train_part, run.stop)
-            model = kind_of(config.model.kind).listed(config, work, base)
-            systems = model.folds(config.loss.lists.folds)
-        theta, phi_F, figures = self._learned(model, systems, base, run)
+            model = kind_of(config.model.kind).listed(config, work, base, config.loss.lists.folds)
+        theta, phi_F, figures = self._learned(model, base, run)
         run.ranks.leave()
         part = decode_dev_part, str(base), str(_learned_in(run, config.loss.lists.rounds))
         return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)}, part)
 
-    def _lists(self, systems: FoldSystems, weights: Weights, sparse: UnitFeatures | None = None) -> Jackknife:
+    def _lists(self, model: ListedModel, weights: Weights, sparse: UnitFeatures | None = None) -> Jackknife:
         config = self.config
-        return Jackknife(self.work, systems, weights, config.decoder, config.loss.lists, config.seed, sparse)
+        return Jackknife(self.work, model, weights, config.decoder, config.loss.lists, config.seed, sparse)
 
-    def _learned(self, model: ListedModel, systems: FoldSystems, base: Path, run: Run) -> Learned:
+    def _learned(self, model: ListedModel, base: Path, run: Run) -> Learned:
         """What the last round learned; rounds decode with the latest weights and use all lists."""
-        made = [self._lists(systems, model.theta)]
+        made = [self._lists(model, model.theta)]
         step, rounds, before = 0, self.config.loss.lists.rounds, None
         for number in range(1, rounds + 1):
             held = _learned_in(run, number)
@@ -135,12 +134,12 @@ class ListTraining(WorkRecipe):
                     decode_folds(made[-1], self.config, base, run, before)
                 decoded = zip(*(one.shards() for one in made), strict=True)
                 shards = (several[0] if number == 1 else pool(several) for several in decoded)
-                some = sampled(shards, len(systems.fold_I), self.config.loss.lists, self.config.seed)
+                some = sampled(shards, len(model.fold_I), self.config.loss.lists, self.config.seed)
                 learn(self.config, model.features, some, model.theta, held, run, step)
                 run.ranks.wait()
             theta, phi_F, figures = read_learned(held, model.theta, model.features)
             if number < rounds:
-                made.append(self._lists(systems, model.weighted(theta, phi_F), model.features))
+                made.append(self._lists(model, model.weighted(theta, phi_F), model.features))
             step, before = step + figures["list_epochs"] + 1, held
         return theta, phi_F, figures
 
@@ -182,11 +181,11 @@ def decode_part(file: str, base: str, learned: str | None, lists: Json, folder: 
         InputError: this process would make other lists than the one that gave the task.
     """
     config = read_config(file, TrainConfig)
-    model, theta, phi_F = _opened(config, base, learned)
     settings = SparseListsConfig(**lists)
+    model, theta, phi_F = _opened(config, base, learned, settings.folds)
     weights, sparse = (theta, None) if phi_F is None else (model.weighted(theta, phi_F), model.features)
-    work, systems = WorkDirectory(Path(config.work)), model.folds(settings.folds)
-    made = Jackknife(work, systems, weights, config.decoder, settings, config.seed, sparse)
+    work = WorkDirectory(Path(config.work))
+    made = Jackknife(work, model, weights, config.decoder, settings, config.seed, sparse)
     check_same_folder(made.folder, Path(folder))
     made.decode_part(fold, first, PART)
 
@@ -194,14 +193,16 @@ def decode_part(file: str, base: str, learned: str | None, lists: Json, folder: 
 def decode_dev_part(base: str, learned: str, folder: str, number: int, size: int) -> None:
     """Decodes a part of the text to tune on with the learned weights: see `tuning.decode_part`."""
     config = read_config(Path(folder) / CONFIG_FILE, TrainConfig)
-    model, theta, phi_F = _opened(config, base, learned)
+    model, theta, phi_F = _opened(config, base, learned, config.loss.lists.folds)
     assert phi_F is not None
     write_part(config, model.to_tune(theta, phi_F), Path(folder), number, size)
 
 
-def _opened(config: TrainConfig, base: str, learned: str | None) -> tuple[ListedModel, Weights, Floats | None]:
+def _opened(
+    config: TrainConfig, base: str, learned: str | None, folds: int
+) -> tuple[ListedModel, Weights, Floats | None]:
     """The model in a task, and the weights learned in a former round, if any."""
-    model = kind_of(config.model.kind).listed(config, WorkDirectory(Path(config.work)).check(), Path(base))
+    model = kind_of(config.model.kind).listed(config, WorkDirectory(Path(config.work)).check(), Path(base), folds)
     if learned is None:
         return model, model.theta, None
     theta, phi_F, _ = read_learned(Path(learned), model.theta, model.features)

@@ -192,10 +192,20 @@ class EventKind(Kind):
             )
         check_floats_of_base(config, Path(config.base))
 
-    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> BlockLists:
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> BlockLists:
         from xlate.models.block.lists import BlockLists
 
-        return BlockLists(self, config, work, base)
+        lists = BlockLists(self, config, work, base, folds)
+        trained = lists.file.metadata
+        refuse_if(
+            trained.get("work_identity") != work.identity,
+            "the base run was trained on a different work directory",
+            trained.get("work"),
+            str(work.path),
+            "train the float weights on this work directory",
+            file=base,
+        )
+        return lists
 
     def checked_set(self, weights: WeightsFile, name: str, model: EventModelConfig) -> Weights:
         """A set of weights with the floats of the model's settings, in their order."""

@@ -35,7 +35,7 @@ from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedCosts
 from xlate.phrases.matching import Matches, TableRows, collect_events, match_blocks
 from xlate.progress import track
-from xlate.scoring.weights import Weights, WeightsFile
+from xlate.scoring.weights import Weights
 from xlate.search.beam import END_LABEL
 from xlate.search.settings import DecoderSettings
 from xlate.text.vocabulary import EncodedText
@@ -223,23 +223,34 @@ def _dev_pairs(work: WorkDirectory) -> Iterator[tuple[list[str], list[str]]]:
                 yield pair if all(pair) else ([], [])
 
 
-@dataclass(frozen=True)
-class BlockFolds:
-    """Systems over blocks that have not seen a fold, from the estimates that the fold's events are made with.
+class BlockLists(ListedModel):
+    """The block bigrams of a work directory, the float weights of a run, and systems that have not seen a fold.
 
-    Blocks are numbered as in the whole text, so features need no translation.
+    Such a system is made from the estimates that the fold's events are made with. Blocks are numbered as in the whole
+    text, so features need no translation. Binary weights that the run may have are ignored.
+
+    Raises:
+        InputError: the run has no weights, or is of another model.
     """
 
-    kind: EventKind
-    work: WorkDirectory
-    model: EventModelConfig
-    count: int
-    file: WeightsFile
+    def __init__(self, kind: EventKind, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> None:
+        self.kind, self.config, self.work = kind, config, work
+        self.file, self.count = weights_of(base), folds
 
     @cached_property
     def folds(self) -> Folds:
         """The folds, which are those of events if there are equally many."""
         return Folds.of_events(self.work, self.count)
+
+    @cached_property
+    def theta(self) -> Weights:
+        """The float weights of the run."""
+        return self._whole(NO_KEYS).weights
+
+    @cached_property
+    def features(self) -> BigramIndex:
+        """All bigrams of the whole text above the threshold."""
+        return frequent_features(self.work, self.config.model)
 
     @property
     def fold_I(self) -> Ints:
@@ -250,59 +261,21 @@ class BlockFolds:
     def identity(self) -> str:
         """The text, its folds, and what floats depend on."""
         whole = Estimates(self.work)
-        made = {"kind": self.kind.name, **self.kind.identity_settings(whole, self.model)}
+        made = {"kind": self.kind.name, **self.kind.identity_settings(whole, self.config.model)}
         return identity_of({**made, "on": [whole.identity, self.folds.identity], "version": 1})
 
     def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings) -> FoldSystem:
         """The system without a fold."""
         keys_F = NO_KEYS if sparse is None else sparse.keys_F
-        file = with_features(self.file, self.kind.sets[0], keys_F, learned=False)
-        without = WithoutFold(self.work, self.folds, fold, self.rows)
-        decoder = self.kind.system(without, file, self.model, search)
+        decoder = self._system(WithoutFold(self.work, self.folds, fold, self.rows), keys_F, search)
         held = weights.sparse_F if len(keys_F) else np.zeros(0)
-        # Blocks of a fold are numbered as in the whole text.
         given = decoder.with_weights(replace(weights, sparse_F=held)), with_units, weights.dense_names
         return FoldSystem(*given, lambda lists: lists)
-
-    def discard(self, fold: int) -> None:
-        """Removes nothing, because events are made with it too."""
 
     @cached_property
     def rows(self) -> TableRows:
         """Finds the blocks of a fold in the table of the whole text."""
         return TableRows(self.work.blocks.table)
-
-
-class BlockLists(ListedModel):
-    """The block bigrams of a work directory, and the float weights of a run.
-
-    Binary weights that the run may have are ignored.
-
-    Raises:
-        InputError: the run has no weights, or is of another model or work directory.
-    """
-
-    def __init__(self, kind: EventKind, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
-        self.kind, self.config, self.work = kind, config, work
-        self.file = weights_of(base)
-        refuse_if(
-            self.file.metadata.get("work_identity") != work.identity,
-            "the base run was trained on a different work directory",
-            self.file.metadata.get("work"),
-            str(work.path),
-            "train the float weights on this work directory",
-            file=base,
-        )
-        self.theta = self._whole(NO_KEYS).weights
-
-    @cached_property
-    def features(self) -> BigramIndex:
-        """All bigrams of the whole text above the threshold."""
-        return frequent_features(self.work, self.config.model)
-
-    def folds(self, count: int) -> BlockFolds:
-        """The systems of `count` folds."""
-        return BlockFolds(self.kind, self.work, self.config.model, count, self.file)
 
     def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
         """Both together."""
@@ -319,5 +292,8 @@ class BlockLists(ListedModel):
         return ToTune(tuned, tuned.trained, lambda weights: self.kind.saved(tuned.weighted(weights), file), metadata)
 
     def _whole(self, keys_F: Uints) -> AnySystem:
+        return self._system(Estimates(self.work), keys_F, self.config.decoder)
+
+    def _system(self, estimates: Estimates, keys_F: Uints, search: DecoderSettings) -> AnySystem:
         file = with_features(self.file, self.kind.sets[0], keys_F, learned=False)
-        return self.kind.system(Estimates(self.work), file, self.config.model, self.config.decoder)
+        return self.kind.system(estimates, file, self.config.model, search)

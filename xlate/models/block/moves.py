@@ -138,7 +138,7 @@ def linked_weights(model: BlockModel, search: BlockSearch) -> Floats:
     return weights
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BlockStep(Step):
     """One block of a derivation with its part of the score.
 
@@ -154,12 +154,12 @@ class BlockStep(Step):
         score: Σ weights · floats + sparse_score - normalizer, up to rounding.
     """
 
-    predecessor: int = NO_BLOCK
-    floats: tuple[float, ...] = ()
-    weights: tuple[float, ...] = ()
-    sparse: tuple[tuple[str, float], ...] = ()
-    normalizer: float = 0.0
-    score: float = 0.0
+    predecessor: int
+    floats: tuple[float, ...]
+    weights: tuple[float, ...]
+    sparse: tuple[tuple[str, float], ...]
+    normalizer: float
+    score: float
 
     @property
     def sparse_score(self) -> float:

@@ -89,14 +89,14 @@ class RuleList:
         words = self.moves.structure.words
         if not self.moves.structure.active:
             words = sentence_words(model, options)
-        return path_facts(words, self.paths.offsets_N1, self.phrase_L, self.gaps_L, BEGIN_ID)
+        return path_facts(words, self.paths.offsets_N1, self.taken_apart[1], self.gaps_L, BEGIN_ID)
 
     @cached_property
     def features_ND(self) -> Floats:
         """Float features in the order of `RULE_FEATURES`, shape (N, D)."""
         if not self.moves.structure.active:
             return self.floats_ND
-        structure, (id_offsets_L1, ids) = self.moves.model.structure, self.step_ids
+        structure, (id_offsets_L1, ids) = self.moves.model.sparse, self.step_ids
         assert structure is not None
         sums = np.concatenate([np.zeros(1), np.cumsum(structure.padded(self.sparse_F)[ids])])
         features_ND = self.floats_ND.copy()
@@ -110,17 +110,12 @@ class RuleList:
         if not len(self.paths.labels_L):
             return np.zeros((len(self), self.moves.model.size))
         features_ND = np.add.reduceat(self.step_features, offsets_N1[:-1], axis=0)
-        state, phrases = int(lm.begin_state), self.moves.options.found.phrases
-        features_ND[:, LM] = path_logprobs(lm.arrays, state, END_ID, offsets_N1, self.phrase_L, phrases)
+        features_ND[:, LM] = path_logprobs(lm.arrays, int(lm.begin_state), END_ID, offsets_N1, *self.said)
         return features_ND
 
     @property
-    def phrases(self) -> PhrasesAlone:
-        return self.moves.options.found.phrases
-
-    @property
-    def phrase_L(self) -> Ints:
-        return self.taken_apart[1]
+    def said(self) -> tuple[Ints, PhrasesAlone]:
+        return self.taken_apart[1], self.moves.options.found.phrases
 
     def last_floats(self, ends_N: Bools) -> Floats:
         floats_ND, rows = np.zeros((len(self), self.moves.model.size)), np.flatnonzero(~ends_N)
@@ -131,7 +126,7 @@ class RuleList:
     @cached_property
     def step_ids(self) -> tuple[Ints, Ints32]:
         """The structure features of each step: offsets (L + 1) and ids."""
-        structure, (fact_offsets_L1, facts_A5) = self.moves.model.structure, self.facts
+        structure, (fact_offsets_L1, facts_A5) = self.moves.model.sparse, self.facts
         assert structure is not None
         id_offsets_A1, ids = structure.of_units(facts_A5, add=False)
         return id_offsets_A1[fact_offsets_L1], ids
@@ -179,7 +174,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
     def _check(self) -> None:
         super()._check()
         refuse_if(
-            self.search.algorithm == CKY and self.model.structure is not None,
+            self.search.algorithm == CKY and self.model.sparse is not None,
             "bottom-up search cannot look across the borders of rules",
             "structure features, decoder.algorithm=cky",
             "structure=none, or decoder.algorithm=cube",
@@ -188,10 +183,10 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
     @property
     def weights(self) -> Weights:
         """Float weights, 1 for the sum of sparse features, and their weights multiplied by that of their sum."""
-        if self.model.structure is None:
+        if self.model.sparse is None:
             return super().weights
         dense_D = self.weights_D.copy()
-        sparse_F = self.model.structure.padded(self.sparse_F * dense_D[-1])
+        sparse_F = self.model.sparse.padded(self.sparse_F * dense_D[-1])
         dense_D[-1] = 1.0
         return Weights(dense_D, sparse_F, self.model.columns)
 
@@ -213,9 +208,9 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         options = collect_rule_options(self.ranked, self.search.max_span, words)
         if not self.has_sparse:
             return RuleMoves(self.model, self.weights_D, self.search, options, no_structure(len(options.found.unit_R)))
-        assert self.model.structure is not None
+        assert self.model.sparse is not None
         scale = float(self.weights_D[-1])
-        known = self.model.structure.weighted(self.sparse_F if scale == 1.0 else scale * self.sparse_F)
+        known = self.model.sparse.weighted(self.sparse_F if scale == 1.0 else scale * self.sparse_F)
         held = sentence_words(self.model, options)
         found, more_T = options.found, local_scores(held, known)
         found = replace(found, static_R=found.static_R + more_T, alone_R=found.alone_R + more_T)
@@ -229,7 +224,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
     def steps(self, space: RuleMoves, labels: Sequence[int]) -> tuple[RuleStep, ...]:
         options, steps, waiting = space.options, list[RuleStep](), 0
         for label in labels:
-            match, at = options.place(label)
+            match, at = map(int, options.taken_apart(label))
             gaps, span = options.gaps(match, bool(options.swapped_T[at])), options.span(match)
             unit, own = int(options.found.unit_R[at]), own_spans(span, gaps)
             steps.append(RuleStep(unit, own, space.words_of(label), span=span, gaps=gaps, glued=not waiting))
@@ -244,11 +239,6 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         if self.search.algorithm != CKY:
             return super().search_space(space, every_arc=every_arc)
         return bottom_up_graph(space, self.search.nbest if every_arc else 1, distinct=False)
-
-    @property
-    def readable(self) -> bool:
-        """Bottom-up, the readable search gives lists as arrays too."""
-        return not self.fast and self.search.algorithm != CKY
 
     def space_list(self, space: RuleMoves) -> RuleList:
         search = self.search
@@ -267,7 +257,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     def step_features(self, derivation: Derivation[RuleStep]) -> tuple[Ints, Ints32]:
         model, steps = self.model, derivation.steps
-        if model.structure is None:
+        if model.sparse is None:
             return super().step_features(derivation)
         unit_N = np.array([step.unit for step in steps], np.int64)
         lengths_N = np.array([len(step.target_words) for step in steps], np.int64)
@@ -275,7 +265,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         gaps_N = np.array([len(step.gaps) for step in steps], np.int32)
         every = np.arange(len(steps))
         fact_offsets_N1, facts_A5 = path_facts(words, np.array([0, len(steps)]), every, gaps_N, BEGIN_ID)
-        id_offsets_A1, ids = model.structure.of_units(facts_A5, add=False)
+        id_offsets_A1, ids = model.sparse.of_units(facts_A5, add=False)
         return id_offsets_A1[fact_offsets_N1], ids
 
     def shown_steps(self, source: Sequence[str], derivation: Derivation[RuleStep]) -> Iterator[str]:
@@ -309,7 +299,7 @@ class TunedRules(TunedUnits[HierarchicalDecoder, RuleList]):
     @property
     def growing(self) -> StructureFeatures | None:
         """The structure features whose weights are tuned."""
-        return self.system.model.structure if self.tunes_sparse else None
+        return self.system.model.sparse if self.tunes_sparse else None
 
     def with_parts(self, found: RuleList) -> CandidateBatch:
         """With the facts of derivations as units."""

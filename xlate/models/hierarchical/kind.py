@@ -95,7 +95,7 @@ class Hierarchical(Kind):
         decoder = HierarchicalDecoder(model, np.zeros(model.size), config.decoder)
         if learned is not None and described_F7 is not None:
             decoder = HierarchicalDecoder.opened(model, learned.sets[KIND], config.decoder)
-        tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.structure is not None and not fixed)
+        tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.sparse is not None and not fixed)
         start = tuned.uniform
         if from_base:
             start = (learned or weights_of(Path(str(config.base)))).sets[KIND]
@@ -106,7 +106,7 @@ class Hierarchical(Kind):
                 start = decoder.weights if learned is not None else _with_sum(start, model)
 
         def saved(weights: Weights) -> Saved:
-            return _saved_rules(replace(weights, sparse_F=decoder.sparse_F) if fixed else weights, model.structure)
+            return _saved_rules(replace(weights, sparse_F=decoder.sparse_F) if fixed else weights, model.sparse)
 
         return ToTune(tuned, start, saved, made_of(config, work))
 
@@ -184,7 +184,7 @@ def hierarchical_model(
     features = structure_features(work, settings.structure)
     if described_F7 is not None:
         features = StructureFeatures(features.templates, described_F7)
-    return replace(model, structure=features)
+    return replace(model, sparse=features)
 
 
 def rule_stage(

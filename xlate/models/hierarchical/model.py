@@ -68,20 +68,15 @@ class HierarchicalModel(UnitModel[RuleTable]):
     glued on; natural logs of the four scores of its rules; minus the target words, and minus the source words, that no
     word across explains (Bender et al. 2004); minus the times its rules went back in the source, and minus the words
     they went back (Watanabe et al. 2006b); the penalty for copied words. With structure features their weighted sum is
-    one more.
+    one more; `sparse` are these.
     """
 
-    structure: StructureFeatures | None = None
+    sparse: StructureFeatures | None = None
 
     @property
     def features(self) -> dict[str, int]:
         """The D float features by name, with the number of values of each."""
-        return {**RULE_FEATURES, **({STRUCTURE: 1} if self.structure is not None else {})}
-
-    @property
-    def sparse(self) -> StructureFeatures | None:
-        """Those of the structure of derivations."""
-        return self.structure
+        return {**RULE_FEATURES, **({STRUCTURE: 1} if self.sparse is not None else {})}
 
     def rule_features(self, rule_N: AnyInts, length_N: AnyInts | int = 1) -> Floats:
         """The features of rules in any context, shape (N, D); a negative number is a copied word, or a term.
@@ -147,15 +142,10 @@ class RuleOptions:
         """The first label of each match, shape (M + 1,)."""
         return offsets_of(self.end_M - self.begin_M)
 
-    def taken_apart(self, labels: AnyInts) -> tuple[Ints, Ints]:
-        """The match and the translation of each label."""
+    def taken_apart(self, labels: AnyInts | int) -> tuple[Ints, Ints]:
+        """The match and the translation of each label, or of one."""
         match = np.searchsorted(self.label_offsets_M1, labels, side="right") - 1
         return match, self.begin_M[match] + (labels - self.label_offsets_M1[match])
-
-    def place(self, label: int) -> tuple[int, int]:
-        """The match and the translation of one label."""
-        match, at = self.taken_apart(np.array([label]))
-        return int(match[0]), int(at[0])
 
     def span(self, match: int) -> Span:
         """The source words from the first of a match to just past the last one, including gaps."""

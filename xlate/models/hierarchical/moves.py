@@ -30,7 +30,7 @@ from xlate.text.terms import own_target
 from xlate.text.vocabulary import END_ID, EncodedText
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RuleStep(Step):
     """A rule put into a derivation.
 
@@ -40,9 +40,9 @@ class RuleStep(Step):
         glued: whether the rule was glued onto what is before it, and not put into a gap.
     """
 
-    span: Span = (0, 0)
-    gaps: tuple[Span, ...] = ()
-    glued: bool = False
+    span: Span
+    gaps: tuple[Span, ...]
+    glued: bool
 
     def moved(self, by: int) -> Self:
         """The same rule, shifted `by` source words to the right, its gaps too."""
@@ -142,7 +142,7 @@ class RuleMoves(CompiledSpace):
     def words_of(self, label: int) -> Words:
         if label == END_LABEL:
             return ()
-        match, at = self.options.place(label)
+        match, at = map(int, self.options.taken_apart(label))
         known = self._words.get(at)
         if known is None:
             unit, start = int(self.options.found.unit_R[at]), self.options.span(match)[0]

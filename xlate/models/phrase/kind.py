@@ -125,11 +125,11 @@ class Phrase(Kind):
             phrase_base(Path(config.base))
             check_same_use(config.model.context, Path(config.base))
 
-    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> PhraseLists:
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> PhraseLists:
         """The sparse features."""
         from xlate.models.phrase.training import PhraseLists
 
-        return PhraseLists(config, work, base)
+        return PhraseLists(config, work, base, folds)
 
 
 def phrase_base(base: Path, *, weighted: bool = True) -> None:

@@ -67,7 +67,7 @@ class PhraseList:
     @property
     def floats_ND(self) -> Floats:
         """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
-        floats_ND, lm = self._path_features(last=False), self.model.lm
+        floats_ND, lm = path_features(self.paths, self._options, self.oriented, False), self.model.lm
         paths = self.paths.offsets_N1, self.paths.labels_L
         floats_ND[:, LM] = path_logprobs(lm.arrays, int(lm.begin_state), END_ID, *paths, self.options.phrases)
         if len(self.paths.labels_L):
@@ -152,15 +152,11 @@ class PhraseList:
         return part_L, steps
 
     @property
-    def phrases(self) -> PhrasesAlone:
-        return self.options.phrases
-
-    @property
-    def phrase_L(self) -> Ints32:
-        return self.paths.labels_L
+    def said(self) -> tuple[Ints32, PhrasesAlone]:
+        return self.paths.labels_L, self.options.phrases
 
     def last_floats(self, ends_N: Bools) -> Floats:
-        floats_ND = self._path_features(last=True)
+        floats_ND = path_features(self.paths, self._options, self.oriented, True)
         kept = np.flatnonzero(np.diff(self.paths.offsets_N1))
         floats_ND[kept, self.model.step_slots] = self.step_floats[self.paths.offsets_N1[kept + 1] - 1]
         floats_ND[ends_N] = 0.0
@@ -175,9 +171,6 @@ class PhraseList:
         offsets_P1, ids = self.model.sparse.ids(steps)
         places, offsets_K1 = gathered(offsets_P1, part_L[step_K])
         return offsets_K1, ids[places]
-
-    def _path_features(self, *, last: bool) -> Floats:
-        return path_features(self.paths, self._options, self.oriented, last)
 
     @cached_property
     def oriented(self) -> Oriented:

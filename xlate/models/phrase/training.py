@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from xlate.align.lexical import lexical_table
 from xlate.array_types import AnyArray, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, decoded, with_steps
-from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
 from xlate.features.phrase_sparse import STEP, SparseFeatures, features_of_subset
@@ -123,21 +122,30 @@ def weights_to_tune(
     return ToTune(system, system.uniform if start is None else start, saved, made)
 
 
-@dataclass(frozen=True)
-class PhraseFolds:
-    """Phrase systems that have not seen a fold; their models are removed when the fold is decoded.
+class PhraseLists(ListedModel):
+    """The sparse features of a work directory's phrase model, the float weights of a run, and systems of folds.
 
-    Attributes:
+    The model of a fold has not seen it, and is removed when the fold is decoded.
+
+    Args:
+        config: of the model and the decoder.
         work: the work directory.
-        reordering: kind of the reordering model, as in `phrase_stage`.
-        count: how many folds.
-        use: the classifiers whose predictions the systems have.
+        base: the run of the float weights.
+        folds: how many.
     """
 
-    work: WorkDirectory
-    reordering: str
-    count: int
-    use: ClassifierConfig | None = None
+    def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> None:
+        self.config, self.work, self.base, self.count = config, work, base, folds
+        self.use, self.reordering = config.model.context, config.model.reordering or "none"
+
+    @cached_property
+    def theta(self) -> Weights:
+        """The float weights.
+
+        Raises:
+            InputError: the run has none.
+        """
+        return weights_of(self.base).sets[KIND]
 
     @cached_property
     def fold_I(self) -> Ints:
@@ -230,18 +238,6 @@ class PhraseFolds:
         save_phrase_model(folder / "model", model)
         return {"pairs": len(table), "sentences": len(kept)}
 
-
-class PhraseLists(ListedModel):
-    """The sparse features of a work directory's phrase model, and the float weights of a run.
-
-    Raises:
-        InputError: the run has no weights.
-    """
-
-    def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
-        self.config, self.work = config, work
-        self.theta = weights_of(base).sets[KIND]
-
     @cached_property
     def model(self) -> PhraseModel:
         """The model of the whole text."""
@@ -252,10 +248,6 @@ class PhraseLists(ListedModel):
         """Its sparse features."""
         assert self.model.sparse is not None
         return self.model.sparse
-
-    def folds(self, count: int) -> PhraseFolds:
-        """The systems of `count` folds."""
-        return PhraseFolds(self.work, self.config.model.reordering or "none", count, self.config.model.context)
 
     def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
         """Both together, sums of sparse features at 1."""

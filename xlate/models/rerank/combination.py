@@ -67,8 +67,8 @@ def translating_runs(systems: Sequence[str], run: Path) -> dict[str, Path]:
 class ChosenDerivation(Derivation[Any]):
     """A derivation of one of the systems; its features and its score are those of the ranker."""
 
-    system: str = ""
-    own: Any = None
+    system: str
+    own: Any
 
 
 class CombinedSystem(System[Any, AnySearch]):
