@@ -59,25 +59,23 @@ def random_arpa(rng: np.random.Generator, order: int = 3) -> ArpaModel:
     return ArpaModel(TARGET, tables)
 
 
-def random_model(
-    rng: np.random.Generator,
-    arpa: ArpaModel,
-    *,
-    longest: int = 3,
-    most: int = 3,
-    bigrams: bool = True,
-    others: bool = True,
-) -> BlockModel:
-    """Random blocks (word d has none of its own) and weights, some of them 0, some blocks without binary features."""
-    pairs: dict[tuple[str, str], tuple[int, int, int, float]] = {}
-    for length in range(1, longest + 1):
+def random_pairs(rng: np.random.Generator, most: int) -> Iterator[tuple[str, str]]:
+    """Random phrases of up to three words with translations, some more than once; word d has none of its own."""
+    for length in range(1, 4):
         for source in itertools.product("abcd" if length > 1 else "abc", repeat=length):
             for _ in range(int(rng.integers(0, most) if length > 1 else rng.integers(1, most + 1))):
                 if length < 3 or rng.random() < 0.3:
-                    target = " ".join(rng.choice(list("uvwxy"), size=rng.integers(1, 4)))
-                    left, right = (int(x) for x in rng.integers(0, 6, size=2))
-                    value = (int(rng.integers(1, 20)), left, right, float(4 * rng.random()))
-                    pairs[" ".join(source), target] = value
+                    yield " ".join(source), " ".join(rng.choice(list("uvwxy"), size=rng.integers(1, 4)))
+
+
+def random_model(
+    rng: np.random.Generator, arpa: ArpaModel, *, most: int = 3, bigrams: bool = True, others: bool = True
+) -> BlockModel:
+    """Random blocks and weights, some of them 0, some blocks without binary features."""
+    pairs: dict[tuple[str, str], tuple[int, int, int, float]] = {}
+    for pair in random_pairs(rng, most):
+        left, right = (int(x) for x in rng.integers(0, 6, size=2))
+        pairs[pair] = (int(rng.integers(1, 20)), left, right, float(4 * rng.random()))
     blocks = block_set(pairs)
     size = len(blocks.table)
     dense = np.where(rng.random(size) < 0.7, 0.6, 0.0) if bigrams else np.zeros(size)

@@ -44,7 +44,7 @@ def with_term(words: list[str], source: str, target: str, use: str) -> list[str]
 SENTENCES = [
     ["a"],
     ["a", "b"],
-    ["b", "zz", "a"],
+    ["qq", "zz", "a"],
     ["d", "a", "b", "c"],
     with_term(["b", "a", "c"], "a", "new u", HARD),
     with_term(["a", "zz"], "z*", "new", SOFT),
@@ -115,8 +115,10 @@ def structured() -> HierarchicalDecoder:
 
 
 def more(system: AnySystem) -> AnySystem:
-    """A block system with every optional float."""
-    return system.changed(model=with_more(system.model, 4))
+    """A block system with every optional float, and many binary features of weight 0."""
+    model = with_more(system.model, 4)
+    weights_F = np.where(np.arange(len(model.feature_keys)) % 3, 0.0, model.feature_weights)
+    return system.changed(model=replace(model, feature_weights=weights_F))
 
 
 SYSTEMS = {
@@ -230,7 +232,7 @@ def test_the_best_path_of_the_lattice_is_the_translation(system: AnySystem) -> N
 
 
 def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
-    """A path of the lattice sums to the features that its derivation has by their definitions."""
+    """The lattice has all paths; each sums to the features that its derivation has by their definitions."""
     names = system.weights.dense_names
     columns = [system.feature_names.index(name) for name in names]
     again = system.with_weights(system.weights)
@@ -242,7 +244,10 @@ def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
             atol=1e-9,
         )
         assert again.translate(words)[0].score == pytest.approx(system.translate(words)[0].score)
-        for path in nbest(lattice, 200, distinct=False):
+        paths = nbest(lattice, distinct=False)
+        every = system.with_search(distinct=False, nbest=10**6).translate(words)
+        assert [path.score for path in paths] == pytest.approx([one.score for one in every], abs=1e-6)
+        for path in paths[:200]:
             arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)
             derivation = system.derivation(space, arcs.label_A.tolist())
             assert derivation.score == pytest.approx(path.score, abs=1e-9)
@@ -250,6 +255,7 @@ def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
             sums = [name.startswith("Sparse") for name in names]
             expected[sums] = 0.0
             np.testing.assert_allclose(arcs.dense_AD.sum(axis=0), expected * used(system), atol=1e-9)
+            assert sorted(arcs.sparse_ids_M) == sorted(system.step_features(derivation)[1])
 
 
 def used(system: AnySystem) -> np.ndarray:

@@ -36,29 +36,6 @@ class Space(SearchSpace):
         raise NotImplementedError
 
 
-def grid_moves(score_of):
-    """From (covered, parity) by one or two, to (3, 0) in the end."""
-
-    def expand(state):
-        covered, parity = state
-        for length in (1, 2):
-            if covered + length < 3:
-                yield Move((covered + length, (parity + length) % 2), covered + length, score_of(state, length), length)
-            elif covered + length == 3:
-                yield Move((3, 0), 3, score_of(state, length), length)
-
-    return expand
-
-
-def test_all_arcs_are_kept_and_the_best_path_is_found():
-    score_of = {((0, 0), 1): -1.0, ((0, 0), 2): -5.0, ((1, 1), 1): -1.0, ((1, 1), 2): -1.5, ((2, 0), 1): -1.0}
-    graph = search_graph(Space((0, 0), 3, grid_moves(lambda s, n: score_of[s, n])), Limits(0, 0, -np.inf, True))
-    arcs = sorted(zip(graph.source_A.tolist(), graph.target_A.tolist(), graph.label_A.tolist(), strict=True))
-    assert arcs == [(0, 1, 1), (0, 2, 2), (1, 2, 1), (1, 3, 2), (2, 3, 1)]
-    assert graph.best_labels() == [1, 2]
-    assert graph.score_N.tolist() == [0.0, -1.0, -2.0, -2.5]
-
-
 def test_recombination_keeps_the_first_of_equals():
     def expand(_):
         return [Move("same", 1, score, label) for label, score in enumerate((-2.0, -1.0, -1.0, -3.0))]
@@ -99,23 +76,6 @@ def test_a_dead_end_has_no_goal():
     )
     assert graph.goal == -1
     assert graph.best_labels() == []
-
-
-@pytest.mark.parametrize("use_future", [False, True])
-def test_the_future_decides_what_survives(use_future):
-    """Two states of equal coverage: the cheap one leads to a dear end; only the estimate can tell."""
-    ends = {"cheap": -10.0, "dear": -1.0}
-
-    def expand(state):
-        if state == "start":
-            return [Move("cheap", 1, -1.0, 0), Move("dear", 1, -2.0, 1)]
-        return [Move("end", 2, ends[state], 2)]
-
-    def future(state):
-        return ends.get(state, 0.0) if use_future else 0.0
-
-    graph = search_graph(Space("start", 2, expand, future), Limits(1, 0, -np.inf, True))
-    assert graph.best_labels() == [1 if use_future else 0, 2]
 
 
 def test_arcs_go_to_kernels_without_gaps() -> None:

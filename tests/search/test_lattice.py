@@ -1,4 +1,4 @@
-"""Lattices against the enumeration of all derivations, and their features against their scores."""
+"""Lattices: their paths, pruning, and examples of the global model; those of cube pruning and of stack search."""
 
 from __future__ import annotations
 
@@ -9,59 +9,18 @@ import numpy as np
 import pytest
 
 from tests.kernels.search.lattices import all_paths, is_empty, validated
-from tests.models.small_models import enumerate_all, model_and_arpa, random_words
+from tests.models.small_models import model_and_arpa, random_words
+from tests.models.test_every_system import SYSTEMS
 from tests.search.lattice_paths import nbest, rescored
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.search.lattice import chosen_arcs, first_paths
+from xlate.search.lattice import first_paths
 
 EXACT = BlockSearch(beam=10**9, threshold=0.0, options=3)
-MODES = ("mon", "swap", "swap_or")
 
 
 def weights_of(model: BlockModel) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([model.linked, model.neutral]), model.feature_weights
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_paths_are_all_derivations(mode):
-    for seed in range(4):
-        model, arpa = model_and_arpa(seed, most=2, others=False)
-        words, search = random_words(np.random.default_rng(seed), 4), replace(EXACT, mode=mode)
-        lattice = BlockDecoder(model, search).lattice(words)
-        expected = enumerate_all(model, search, words, arpa)
-        found = nbest(lattice, distinct=False)
-        assert [path.score for path in found] == pytest.approx([oracle.score for oracle in expected], abs=1e-5)
-        assert sorted(path.words for path in found) == sorted(oracle.words for oracle in expected)
-        assert lattice.best().words == expected[0].words
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_path_has_the_features_of_its_derivation(mode):
-    """Also bigrams of weight 0, for which the decoder keeps no hypotheses apart."""
-    silent = 0
-    for seed in range(6):
-        model, _ = model_and_arpa(seed, others=False)
-        weights_U = model.feature_weights * (np.random.default_rng(seed).random(len(model.feature_weights)) < 0.3)
-        model = replace(model, feature_weights=weights_U)
-        decoder = BlockDecoder(model, replace(EXACT, mode=mode, beam=30))
-        words = random_words(np.random.default_rng(seed), 5)
-        lattice, moves = decoder.lattice(words), decoder.space(words)
-        ids = {key: number for number, key in enumerate(model.feature_keys.tolist())}
-        for path in nbest(lattice, 300, distinct=False):
-            derivation = decoder.derivation(moves, lattice.arcs.label_A[path.arcs].tolist())
-            assert tuple(derivation.words) == path.words
-            assert derivation.score == pytest.approx(path.score, abs=1e-9)
-            floats_D = derivation.features_D[:10].copy()
-            if mode == "swap":
-                floats_D[1] = 0.0
-            np.testing.assert_allclose(lattice.arcs.dense_AD[path.arcs].sum(axis=0), floats_D, atol=1e-9)
-            steps = [step for step in derivation.steps if step.predecessor >= 0 and step.orientation != 2]
-            seen = [ids.get((step.predecessor << 31) | step.unit, -1) for step in steps if step.unit >= 0]
-            found = chosen_arcs(lattice.arcs, path.arcs, lattice.graph).sparse_ids_M
-            assert found.tolist() == [number for number in seen if number >= 0]
-            silent += int((weights_U[found] == 0).sum())
-    assert silent > 100
 
 
 @pytest.mark.parametrize("most", [1, 7, 10**6])
@@ -134,9 +93,15 @@ def test_the_example_of_a_lattice():
         local.example(local.derivations_of(local.best().words))
 
 
-def test_a_word_that_is_copied_and_no_words():
-    model, _ = model_and_arpa(0, others=False)
-    [path] = nbest(BlockDecoder(model, EXACT).lattice(["zz"]), distinct=False)
-    assert path.words == ("zz",)
+def test_no_words_have_no_lattice():
     with pytest.raises(InputError, match="without words"):
-        BlockDecoder(model, EXACT).lattice([])
+        BlockDecoder(model_and_arpa(0)[0], EXACT).lattice([])
+
+
+@pytest.mark.parametrize("name", ["phrase", "phrase wbe"])
+def test_the_lattice_of_cube_pruning_is_that_of_stack_search(name):
+    """Cube pruning makes its arcs in another order; without limits both searches find the same paths."""
+    stack, words = SYSTEMS[name](), ["d", "b", "zz", "a"]
+    lattices = [one.lattice(words) for one in (stack, stack.with_search(algorithm="cube", pop_limit=100_000))]
+    scores = [[path.score for path in nbest(lattice, distinct=False)] for lattice in lattices]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-9)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sacrebleu.metrics.bleu import BLEU
 
 from tests.kernels.search.lattices import all_paths, validated
 from tests.models.small_models import model_and_arpa, random_words
@@ -158,23 +157,6 @@ def test_between_start_and_the_best_of_all_choices(lists: list[list[tuple[int, i
     if len(lists) == 1:
         assert np.isclose(best.bleu, max(every))
         assert np.isclose(worst.bleu, min(every))
-
-
-def test_where_sentence_by_sentence_is_not_best() -> None:
-    texts = [["a b c d e f g h i j k l", "a b c d"], ["x y z", "m n x y o p"]]
-    references = ["a b c d e f g h i j k m", "x y q w e r t u i o"]
-    bleu = BLEU(tokenize="none")
-    stats = np.array(
-        [
-            bleu._extract_corpus_statistics([hypothesis], [[reference]])[0]
-            for hypotheses, reference in zip(texts, references, strict=True)
-            for hypothesis in hypotheses
-        ]
-    )
-    found = oracle(stats, np.array([0, 2, 4]))
-    chosen = [texts[0][found.chosen_I[0]], texts[1][found.chosen_I[1] - 2]]
-    assert np.isclose(found.bleu, bleu.corpus_score(chosen, [references]).score)
-    assert np.isclose(found.bleu, max(bleu.corpus_score(list(c), [references]).score for c in product(*texts)))
 
 
 def test_first_best() -> None:

@@ -7,8 +7,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.models.context.test_predicted import WORDS, models, places_of
 from tests.models.small_models import SOURCE
@@ -47,19 +45,8 @@ def test_calibration_by_hand() -> None:
     assert np.isnan(best.right_B[0])
     assert best.error == pytest.approx((0.5 + 2 * 0.275 + 0.95) / 4)
     assert quality().every.count_B.sum() == 9
+    assert reliability(np.array([0.0, 1.0]), np.ones(2, np.bool_)).count_B.tolist() == [1, *[0] * 8, 1]
     assert math.isnan(reliability(np.zeros(0), np.zeros(0, np.bool_)).error)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40))
-def test_bins_are_those_of_counting(rows: list[tuple[float, bool]]) -> None:
-    bins = reliability(np.array([p for p, _ in rows]), np.array([right for _, right in rows]))
-    for b in range(10):
-        here = [(p, right) for p, right in rows if min(int(p * 10), 9) == b]
-        assert bins.count_B[b] == len(here)
-        if here:
-            assert bins.said_B[b] == pytest.approx(sum(p for p, _ in here) / len(here))
-            assert bins.right_B[b] == pytest.approx(sum(right for _, right in here) / len(here))
-    assert 0 <= bins.error <= 1
 
 
 SENTENCES = [["a", "b"], WORDS, [], ["c", "a", "b", "a", "b"], ["a"], ["b"]]

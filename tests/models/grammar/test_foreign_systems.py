@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from tests.models.grammar.forced import count_derivations
-from xlate.formats.cdec import read_cdec_grammar, read_joshua_system
-from xlate.formats.scfg import NO_LIMIT, glue_grammar, joined
+from xlate.formats.cdec import read_joshua_system
 from xlate.metrics.score import evaluate
 from xlate.models.grammar.kind import load_grammar, save_grammar
-from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.search.settings import GrammarSearch
 from xlate.text.lines import read_lines, read_references
@@ -53,16 +49,6 @@ def test_joshua_scores_its_translations_alike(shared_data: Path, folder: Path, s
     assert figures["bleu"] > 23.25
 
 
-def test_more_pops_find_better_derivations(folder: Path, system: GrammarSystem) -> None:
-    sentences = [line.split() for line in read_lines(folder / "input.bn")[:20]]
-    means = []
-    for pops in (1, 10, 100):
-        pruned = system.with_search(pop_limit=pops)
-        means.append(sum(pruned.translate(words)[0].score for words in sentences))
-    assert means == sorted(means)
-    assert means[0] < means[2]
-
-
 def test_a_system_of_joshua_is_stored_whole(folder: Path, system: GrammarSystem, tmp_path: Path) -> None:
     system = system.with_search(pop_limit=20, nbest=5)
     save_grammar(tmp_path, system.grammar, system.model)
@@ -76,15 +62,3 @@ def test_a_system_of_joshua_is_stored_whole(folder: Path, system: GrammarSystem,
         expected = [(one.words, one.score) for one in system.translate(words)]
         for other in (stored, needed):
             assert [(one.words, one.score) for one in other.translate(words)] == expected
-
-
-def test_what_a_grammar_of_cdec_says_it_reaches(shared_data: Path) -> None:
-    grammar = read_cdec_grammar(shared_data / "foreign-models" / "cdec-nc-wmt11-de-en.scfg.gz")
-    whole = SynchronousGrammar(joined([(grammar, 15), (glue_grammar(), NO_LIMIT)]), "S")
-    known = {rule.source[0] for rule in grammar.rules if len(rule.source) == 1}
-    lines = (line.split() for line in read_lines(shared_data / "news-commentary" / "nc-wmt11.de-en.de.gz"))
-    sentences = (words for words in lines if 5 < len(words) <= 20 and {*words} <= known)
-    weights, search = {"PhraseModel_3": -1.0, "PhraseModel_4": -1.0}, GrammarSearch(pop_limit=5)
-    system = GrammarSystem(whole, weights, search=search)
-    for words in islice(sentences, 3):
-        assert count_derivations(whole, words, system.translate(words)[0].words) > 0

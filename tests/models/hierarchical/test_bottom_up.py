@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.models.grammar.forced import count_derivations
-from tests.models.hierarchical.bottom_up import bottom_up_decoder, bottom_up_grammar
+from tests.models.hierarchical.bottom_up import bottom_up_decoder
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
 from xlate.errors import InputError
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
@@ -60,15 +59,3 @@ def test_pieces_of_a_long_sentence_keep_their_gaps() -> None:
     linked = {source for source, _ in decoder.word_links(found)}
     assert linked <= set(range(len(words)))
     assert max(linked) >= len(words) - 8
-
-
-def test_what_one_reaches_the_other_reaches() -> None:
-    rng = np.random.default_rng(3)
-    model, weights_D = random_rules(rng), random_rule_weights(rng)
-    grammar = bottom_up_grammar(model, 10)
-    decoder = HierarchicalDecoder(model, weights_D, RuleSearch(nbest=30, **EXACT))
-    for words in (["b", "a"], ["c", "a", "b"], ["b", "zz", "a"]):
-        for derivation in decoder.translate(words):
-            assert count_derivations(grammar, words, derivation.words)
-            worse = [*derivation.words, "u"]
-            assert bool(count_derivations(grammar, words, worse)) == (decoder.force(words, worse) is not None)

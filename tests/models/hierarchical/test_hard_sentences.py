@@ -19,14 +19,6 @@ def decoder(algorithm: str, **search: object) -> HierarchicalDecoder:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_words_that_no_rule_knows_stand_for_themselves(algorithm: str) -> None:
-    words = ["nobody", "knows", "these", "<s>", "|||"]
-    (found,) = decoder(algorithm).translate(words)
-    assert found.words == words
-    assert found.copied == len(words)
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("word", ["<unk>", "<s>", "</s>"])
 def test_a_source_word_that_is_written_like_a_symbol_is_unknown(algorithm: str, word: str) -> None:
     system = decoder(algorithm)

@@ -34,7 +34,6 @@ from xlate.models.phrase.model import (
     UNKNOWN,
     WORD_PENALTY,
     PhraseModel,
-    SentencePhrases,
 )
 from xlate.models.unit_model import UNKNOWN_PENALTY
 from xlate.text.vocabulary import BEGIN_ID, END_ID
@@ -204,29 +203,11 @@ def score_steps(
         else:
             features_D[TABLE] += logs_4
     features_D[LM] += model.lm.score(lm_state, END_ID)[0]
-    if model.in_sentence is not None:
-        spans_S2 = np.array([step.source_span for step in steps], np.int64).reshape(-1, 2)
-        more_SE = model.sentence_floats(SentencePhrases(source, spans_S2[:, 0], spans_S2[:, 1], pair_S))
-        features_D[model.sentence_slots] = more_SE.sum(axis=0)
-    if model.placed is not None:
-        _add_places(model, source, steps, pair_S, features_D)
     if model.reordering is not None:
         _add_reordering(model, source, steps, pair_S, features_D)
     if model.sparse is not None and sparse_F is not None:
         _add_sparse(model, source, steps, sparse_F, features_D)
     return Derivation(tuple(source), steps, features_D, float(weights_D @ features_D))
-
-
-def _add_places(
-    model: PhraseModel, source: Sequence[str], steps: tuple[Step, ...], pair_S: Ints, features_D: Floats
-) -> None:
-    assert model.placed is not None
-    spans_S2 = np.array([step.source_span for step in steps], np.int64).reshape(-1, 2)
-    logs_SR, covered = model.place_logs(SentencePhrases(source, spans_S2[:, 0], spans_S2[:, 1], pair_S)), 0
-    for logs_R, (start, end) in zip(logs_SR, spans_S2.tolist(), strict=True):
-        reach = model.placed.reach
-        features_D[model.place_slots] += logs_R[min(max(covered - start, -reach), reach) + reach]
-        covered += end - start
 
 
 def _add_reordering(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.models.phrase.definition import score_steps
-from tests.models.small_models import SOURCE, TARGET, random_arpa
+from tests.models.small_models import SOURCE, TARGET, random_arpa, random_pairs
 from tests.phrases.small_corpora import table_of
 from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make_families
 from xlate.features.word_values import WordValues, every_word, word_classes
@@ -38,14 +37,8 @@ def phrase_table(rng: np.random.Generator, pairs: set[tuple[str, str]]) -> Phras
 
 
 def random_phrase_model(rng: np.random.Generator, kind: str | None, most: int = 3) -> PhraseModel:
-    """Random pairs (word d has none of its own) and orientations, some pairs without."""
-    pairs: set[tuple[str, str]] = set()
-    for length in range(1, 4):
-        for source in itertools.product("abcd" if length > 1 else "abc", repeat=length):
-            for _ in range(int(rng.integers(0, most) if length > 1 else rng.integers(1, most + 1))):
-                if length < 3 or rng.random() < 0.3:
-                    pairs.add((" ".join(source), " ".join(rng.choice(list("uvwxy"), size=rng.integers(1, 4)))))
-    table = phrase_table(rng, pairs)
+    """Random pairs and orientations, some pairs without."""
+    table = phrase_table(rng, set(random_pairs(rng, most)))
     lm = NgramModel.from_arpa(random_arpa(rng))
     if kind is None:
         return PhraseModel(table, SOURCE, TARGET, lm)
@@ -106,12 +99,10 @@ def with_sparse(
 def random_case(
     seed: int | list[int], kind: str | None, templates: str | None
 ) -> tuple[np.random.Generator, PhraseModel, np.ndarray, np.ndarray | None]:
-    """A random model with sparse features of some templates, or with scores of places; its weights."""
+    """A random model with sparse features of some templates; its weights."""
     rng = np.random.default_rng(seed)
     model, sparse_F = random_phrase_model(rng, kind), None
-    if templates == "placed":
-        model = replace(model, placed=RandomPlaces())
-    elif templates is not None:
+    if templates is not None:
         model = with_sparse(rng, model, *TEMPLATES[templates])
     weights_D = random_weights(rng, model.size)
     if model.sparse is not None:
@@ -119,10 +110,10 @@ def random_case(
     return rng, model, weights_D, sparse_F
 
 
-def random_weights(rng: np.random.Generator, size: int = SIZE) -> np.ndarray:
+def random_weights(rng: np.random.Generator, size: int = SIZE, unknown: int = UNKNOWN) -> np.ndarray:
     """Weights of both signs, unknown words cheap enough to matter."""
     weights_D = rng.normal(0.2, 0.3, size=size)
-    weights_D[UNKNOWN] = 0.02
+    weights_D[unknown] = 0.02
     return weights_D
 
 

@@ -8,7 +8,6 @@ import pytest
 from tests.models.phrase.small_phrase_models import SOURCE, random_phrase_model, random_weights, with_sparse
 from xlate.models import unit_model
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.model import LM
 from xlate.models.phrase.options import RankedPairs, RankedPhrases
 
 
@@ -39,25 +38,6 @@ def test_order_and_company_make_no_difference(monkeypatch, sparse, at_a_time):
     for row in rng.permutation(count).tolist():
         assert bits(of_source(together, row)) == bits(of_source(apart, row))
     assert together.sizes(np.arange(count)).max() == 2
-
-
-def test_the_best_pairs_of_a_phrase_stay():
-    rng = np.random.default_rng(4)
-    model = random_phrase_model(rng, "wbe", most=6)
-    weights_D = random_weights(rng)
-    every, best = RankedPhrases(model, weights_D, 100, None), RankedPhrases(model, weights_D, 2, None)
-    for row in range(len(model.table.source_phrases)):
-        rows, kept = of_source(every, row), of_source(best, row)
-        assert sorted(rows.unit_R.tolist()) == np.flatnonzero(model.table.source_B == row).tolist()
-        assert rows.alone_R.tolist() == sorted(rows.alone_R.tolist(), reverse=True)
-        assert kept.unit_R.tolist() == rows.unit_R[:2].tolist()
-        for at, pair in enumerate(rows.unit_R.tolist()):
-            words = model.lm.vocabulary.ids(model.target_words(pair))
-            lm_score = weights_D[LM] * model.lm.score_words(model.lm.empty_state, words)[0]
-            assert rows.alone_R[at] - rows.static_R[at] == pytest.approx(lm_score)
-            assert rows.phrases.words_W[rows.phrases.offsets_O1[at] : rows.phrases.offsets_O1[at + 1]].tolist() == (
-                words.tolist()
-            )
 
 
 def test_a_text_is_ranked_as_far_as_its_spans_go():
