@@ -219,4 +219,4 @@ def test_a_base_of_another_work_directory_is_refused(
     other = replace(file, metadata={**file.metadata, "work_identity": "other"})
     monkeypatch.setattr(block_lists, "weights_of", lambda _: other)
     with pytest.raises(InputError, match="a different work directory"):
-        event_kind("distortion").listed(config, WorkDirectory(work), bases["distortion"])
+        event_kind("distortion").listed(config, WorkDirectory(work), bases["distortion"], FOLDS)
