@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.commands import Capture, Said, summary_of
+from tests.commands import Capture, Said, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import trained, translated
@@ -243,6 +243,20 @@ def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, onli
             assert lists.dense_CD[first] @ system.weights.dense_D + parts == pytest.approx(derivation.score, abs=1e-3)
             first += 1
         assert first == lists.candidate_offsets_I1[i + 1]
+
+
+def test_hard_lines_are_translated_and_cut_ones_named(
+    rules_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [" ".join(["nirka", "no", "holdo", "va"] * 50), "", "Qqq zzz"]
+    (tmp_path / "in").write_text("\n".join(lines) + "\n")
+    given = [f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}", "decoder.max_words=100"]
+    with caplog.at_level("WARNING"):
+        succeed("translate", f"run={rules_run}", *given, "decoder.pop_limit=5")
+    long, empty, unknown = (tmp_path / "out").read_text().split("\n")[:3]
+    assert len(long.split()) >= 100
+    assert (empty, unknown.lower()) == ("", "qqq zzz")
+    assert "line 1: 200 words, more than decoder.max_words=100: translated in 2 pieces" in caplog.text
 
 
 def test_it_is_tuned_and_translates_bottom_up(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811

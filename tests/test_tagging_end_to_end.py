@@ -91,6 +91,14 @@ def tagged(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_a_tagged_corpus_is_prepared_once(text: Path, tagged: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in tagged.rglob("stage.json")}
+    tagger = ["data.tagger=classes", f"data.tagger_classes={text / 'classes'}"]
+    succeed("prepare", f"work={tagged}", *RAW, *tagger)
+    assert before
+    assert {path: path.stat().st_mtime_ns for path in tagged.rglob("stage.json")} == before
+
+
 def test_tags_are_contexts_of_classifiers(text: Path, tagged: Path, tmp_path: Path, printed: Said) -> None:
     work, run = tagged, tmp_path / "run"
     small = ["model.bits=12", "model.folds=2", "model.words=[all]", "model.factors=[pos]", "loss.epochs=2"]
