@@ -65,7 +65,7 @@ def test_every_command_composes_and_its_keys_are_said_in_words() -> None:
     assert list(COMMANDS) == list(cli.COMMANDS)
     for command, kind in COMMANDS.items():
         load(kind, command, GIVEN.get(command, []))
-        groups = {group for held in DEFAULTS.get(command, []) if isinstance(held, dict) for group in held} | {"decoder"}
+        groups = {*DEFAULTS.get(command, {}), "decoder"}
         assert {one.name for one in own_keys(kind)} == {one.name for one in fields(kind)} - groups
 
 
