@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +21,27 @@ Said = Callable[..., str]
 def refused(capsys: Capture) -> Said:
     """A command that must be refused, with exit status 2; returns its standard error."""
 
-    def run(*arguments: str) -> str:
-        capsys.readouterr()
-        assert main(arguments) == 2
-        return capsys.readouterr().err
-
-    return run
+    return partial(_said, capsys, 2, "err")
 
 
 @pytest.fixture
 def printed(capsys: Capture) -> Said:
     """A command that must succeed; returns its standard output."""
 
-    def run(*arguments: str) -> str:
-        capsys.readouterr()
-        succeed(*arguments)
-        return capsys.readouterr().out
-
-    return run
+    return partial(_said, capsys, 0, "out")
 
 
 @pytest.fixture
 def remarked(capsys: Capture) -> Said:
     """A command that must succeed; returns its standard error."""
 
-    def run(*arguments: str) -> str:
-        capsys.readouterr()
-        succeed(*arguments)
-        return capsys.readouterr().err
+    return partial(_said, capsys, 0, "err")
 
-    return run
+
+def _said(capsys: Capture, status: int, stream: str, *arguments: str) -> str:
+    capsys.readouterr()
+    assert main(arguments) == status
+    return str(getattr(capsys.readouterr(), stream))
 
 
 def succeed(*arguments: str) -> None:

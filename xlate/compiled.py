@@ -43,7 +43,7 @@ def _index(file: Any) -> Any:
 IndexDataCacheFile._load_index = _index  # type: ignore[method-assign]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-# Without a second entry for C callers, which nothing here calls, compiling takes a fifth less time.
+# Numba would also compile a wrapper for callers in C. Nothing here calls it, and it takes a fifth of the time.
 _options: Any = {"cache": True, "no_cfunc_wrapper": True}
 loop: Callable[[Function], Function] = cast(Any, njit(nogil=True, **_options))
 """A function that runs without the interpreter's lock."""

@@ -20,6 +20,7 @@ from xlate.kernels.counting.alignment import model1_costs
 from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
 from xlate.kernels.pairs import RIGHT
 from xlate.kernels.search import distortion_decoder
+from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import BlockSystem
 from xlate.models.block.kind import EventKind
@@ -151,6 +152,9 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
             outbound_1n=outbound_1n,
             jump_1n=weights[INBOUND] * inbound_1n + weights[OUTBOUND] * outbound_1n,
         )
+
+    def limits(self, *, every_arc: bool = True) -> Limits:
+        return super().limits(every_arc=every_arc)._replace(group_beam=self.search.coverage_beam)
 
     def orientation(self, space: JumpMoves, label: int, before: BlockStep | None) -> int:
         if label == END_LABEL:

@@ -142,8 +142,7 @@ class System(ABC, Generic[Space, Settings]):
     def limits(self, *, every_arc: bool = True) -> Limits:
         """What the search keeps."""
         assert not isinstance(self.search, GrammarSearch), "a complete grammar is searched bottom-up"
-        group_beam = getattr(self.search, "coverage_beam", 0)
-        return Limits(self.search.beam, group_beam, self.search.log_threshold, every_arc)
+        return Limits(self.search.beam, 0, self.search.log_threshold, every_arc)
 
     def changed(self, **parts: Any) -> Self:
         """The same system made of other parts; nothing computed from the old ones is kept."""

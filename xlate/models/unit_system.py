@@ -23,7 +23,7 @@ from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
 from xlate.search.beam import CompiledSpace
 from xlate.search.lattice import LatticeArcs
-from xlate.search.settings import CKY, StackSearch
+from xlate.search.settings import StackSearch
 from xlate.text.vocabulary import END_ID, EncodedText, Vocabulary
 
 
@@ -39,7 +39,7 @@ class UnitList(Protocol):
         """The floats of each derivation, (N, D)."""
 
     @property
-    def said(self) -> tuple[AnyInts, PhrasesAlone]:
+    def target_rows(self) -> tuple[AnyInts, PhrasesAlone]:
         """For each step the row of its target phrase, (L,), among those of the sentence's translations."""
 
     def last_floats(self, ends_N: Bools) -> Floats:
@@ -176,11 +176,14 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
             for a, b, features_D, score in zip(ends, ends[1:], found.features_ND, scores_N.tolist(), strict=False)
         ]
 
+    @property
+    def readable(self) -> bool:
+        """Whether derivations come from the readable search of all systems."""
+        return not self.fast
+
     def listed(self, space: Moves) -> list[Derivation[Any]]:
         """The `nbest` best derivations of a space, best first."""
-        # Bottom-up, the readable search gives lists as arrays, too.
-        arrays = self.fast or self.search.algorithm == CKY
-        return self.derivations(space, self.space_list(space)) if arrays else super().listed(space)
+        return super().listed(space) if self.readable else self.derivations(space, self.space_list(space))
 
     def arc_features(self, space: Moves, found: LatticeArcs) -> LatticeArcs:
         """Floats and sparse features of the arcs, sums of the latter left at 0.
@@ -191,7 +194,7 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
         listed = self.list_of(space, Paths(*arc_prefixes(found.graph, found.score_A, found.label_A)))
         arcs, lm = np.flatnonzero(found.label_A >= 0), self.model.lm
         last_K = listed.paths.offsets_N1[arcs + 1] - 1
-        phrase_A, (phrase_L, phrases) = np.full(len(found.label_A), -1, np.int32), listed.said
+        phrase_A, (phrase_L, phrases) = np.full(len(found.label_A), -1, np.int32), listed.target_rows
         phrase_A[arcs] = phrase_L[last_K]
         words = phrases.words_W, phrases.offsets_O1
         costs_A2 = arc_language_costs(lm.arrays, int(lm.begin_state), END_ID, found.graph, phrase_A, *words)

@@ -112,17 +112,19 @@ class LinkedPairs:
         check_rising(stored, "source_B")
         check_offsets(stored, "link_offsets_B1", links)
         for side, texts in sides:
-            offsets = stored[f"{texts}_offsets"]
-            for piece in pieces(pairs):
-                ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
-                lengths_K = np.repeat(lengths_of(offsets, stored[f"{side}_B"][piece]), np.diff(ends))
-                links_K = stored[f"link_{side}_K"][ends[0] : ends[-1]]
-                wrong = np.flatnonzero((links_K < 0) | (links_K >= lengths_K))
-                if len(wrong):
-                    seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
-                    raise refuse(
-                        stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase"
-                    )
+            _check_links(stored, side, stored[f"{texts}_offsets"])
+
+
+def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
+    """Checks that every link is between words of its pair."""
+    for piece in pieces(len(stored["source_B"])):
+        ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
+        lengths_K = np.repeat(lengths_of(offsets, stored[f"{side}_B"][piece]), np.diff(ends))
+        links_K = stored[f"link_{side}_K"][ends[0] : ends[-1]]
+        wrong = np.flatnonzero((links_K < 0) | (links_K >= lengths_K))
+        if len(wrong):
+            seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
+            raise refuse(stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase")
 
 
 @dataclass(frozen=True, kw_only=True)

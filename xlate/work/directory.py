@@ -7,6 +7,7 @@ become tokens, and words become lines again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -165,12 +166,13 @@ PLANNED: dict[str, Fields] = {
 STAGES = ("corpus", "align", *PLANNED)
 
 
-class TextSides:
-    """How lines become tokens and tokens lines: by a work directory, by an import, or unchanged."""
+class TextSides(ABC):
+    """How lines become tokens, and tokens lines: as a work directory or an imported system does it, or unchanged."""
 
     @property
+    @abstractmethod
     def _sides(self) -> Mapping[str, PreparedSide]:
-        raise NotImplementedError
+        """How lines of each side are read and written."""
 
     @property
     def casers(self) -> dict[str, Truecaser]:

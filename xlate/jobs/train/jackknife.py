@@ -73,7 +73,7 @@ class Jackknife:
     seed: int = 1
     sparse: UnitFeatures | None = None
 
-    def decode(self, stop: Callable[[], bool] = bool) -> None:
+    def decode(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Decodes every missing shard.
 
         Raises:
@@ -91,7 +91,9 @@ class Jackknife:
             if not all(is_whole(path) for path, _ in self._shards(fold, first, PART))
         ]
 
-    def decode_part(self, fold: int, first: int = 0, most: int | None = None, stop: Callable[[], bool] = bool) -> None:
+    def decode_part(
+        self, fold: int, first: int = 0, most: int | None = None, stop: Callable[[], bool] = lambda: False
+    ) -> None:
         """Decodes the missing ones of `most` shards of a fold; waits if another process is decoding them.
 
         Raises:

@@ -110,11 +110,11 @@ class RuleList:
         if not len(self.paths.labels_L):
             return np.zeros((len(self), self.moves.model.size))
         features_ND = np.add.reduceat(self.step_features, offsets_N1[:-1], axis=0)
-        features_ND[:, LM] = path_logprobs(lm.arrays, int(lm.begin_state), END_ID, offsets_N1, *self.said)
+        features_ND[:, LM] = path_logprobs(lm.arrays, int(lm.begin_state), END_ID, offsets_N1, *self.target_rows)
         return features_ND
 
     @property
-    def said(self) -> tuple[Ints, PhrasesAlone]:
+    def target_rows(self) -> tuple[Ints, PhrasesAlone]:
         return self.taken_apart[1], self.moves.options.found.phrases
 
     def last_floats(self, ends_N: Bools) -> Floats:
@@ -239,6 +239,11 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         if self.search.algorithm != CKY:
             return super().search_space(space, every_arc=every_arc)
         return bottom_up_graph(space, self.search.nbest if every_arc else 1, distinct=False)
+
+    @property
+    def readable(self) -> bool:
+        """Bottom-up, the readable search gives lists as arrays, too."""
+        return not self.fast and self.search.algorithm != CKY
 
     def space_list(self, space: RuleMoves) -> RuleList:
         search = self.search

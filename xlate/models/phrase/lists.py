@@ -152,7 +152,7 @@ class PhraseList:
         return part_L, steps
 
     @property
-    def said(self) -> tuple[Ints32, PhrasesAlone]:
+    def target_rows(self) -> tuple[Ints32, PhrasesAlone]:
         return self.paths.labels_L, self.options.phrases
 
     def last_floats(self, ends_N: Bools) -> Floats:
