@@ -114,6 +114,22 @@ def test_kernel_equals_readable_search(name):
     assert (swapped > 3) == (name != "mon")
 
 
+@EACH_MODEL
+def test_narrower_searches_are_never_better(name):
+    """Scores fall or stay from beam to beam on average, and never rise above the unlimited beam's."""
+    wide: dict[str, Any] = {"beam": 10**9, "threshold": 0.0}
+    limits = [{**wide, "beam": beam} for beam in (10**9, 50, 10, 3, 1)] + [{**wide, "threshold": 0.5}]
+    if name == "distortion":
+        limits = [{"coverage_beam": 10**9, **one} for one in limits] + [{**wide, "coverage_beam": 1}]
+    scores = np.zeros((12, len(limits)))
+    for seed in range(len(scores)):
+        words = random_words(np.random.default_rng(seed), 7)
+        scores[seed] = [decoder_of(name, seed, **one)[0].translate(words)[0].score for one in limits]
+    assert (scores <= scores[:, :1] + 1e-12).all()
+    assert (np.diff(scores[:, :5].mean(axis=0)) <= 0).all()
+    assert (scores[:, 4:].mean(axis=0) < scores[:, 0].mean() - 0.001).all()
+
+
 def assert_steps_add_up(derivation) -> None:
     for step in derivation.steps:
         score = float(np.dot(step.floats, step.weights)) + step.sparse_score - step.normalizer
