@@ -11,8 +11,9 @@ import pytest
 from numba.core.caching import IndexDataCacheFile
 from numba.core.event import Event, EventStatus
 
+from tests.parts import from_python
 from xlate import compiled
-from xlate.compiled import Announcer
+from xlate.compiled import Announcer, inner
 
 
 def test_one_line_once_it_takes_long(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -50,3 +51,14 @@ def test_code_kept_for_a_module_that_is_gone_is_compiled_anew(tmp_path: Path) ->
     assert file.load("key") is None
     file.save("key", 2)
     assert file.load("key") == 2
+
+
+@inner
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+def test_python_cannot_call_an_inner_function() -> None:
+    assert from_python(doubled)(2) == 4
+    with pytest.raises(TypeError, match="only compiled code calls doubled"):
+        doubled(2)

@@ -7,10 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from tests.parts import from_python
 from xlate.errors import InputError
 from xlate.features.structure import FAMILIES, SIDES, StructureFeatures, StructureTemplates
 from xlate.features.word_values import affixes, digit_shapes, every_word, word_classes
-from xlate.kernels.features.structure import fact_score
+from xlate.kernels.features import structure
 
 SOURCE = ["<unk>", "<s>", "</s>", "violated", "2007/6", "das"]
 TARGET = ["<unk>", "<s>", "</s>", "haus", "12", "gehoben", "ab"]
@@ -98,6 +99,7 @@ def test_a_fact_scores_the_sum_of_its_weights_and_newer_features_nothing():
     known = features.weighted(sparse_F)
     weights_F = np.append(sparse_F, np.zeros(len(features) - len(sparse_F)))
     offsets, ids = features.of_units(facts, add=False)
+    fact_score = from_python(structure.fact_score)
     # Twice, since scores are remembered.
     for row, fact in [*enumerate(facts.tolist())] * 2:
         expected = weights_F[ids[offsets[row] : offsets[row + 1]]].sum()

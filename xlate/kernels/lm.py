@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Bytes, Floats, Floats32, Ints, Ints32, Uints
-from xlate.compiled import compiled, embedded, inlined, loop, prefetch
+from xlate.compiled import compiled, embedded, inlined, inner, loop, prefetch
 from xlate.kernels.memory import EMPTY, first_slot, pack, places, row_values, slot_of
 
 SLOT = np.dtype([("key", np.uint64), ("logprob", np.float32), ("next", np.int32)])
@@ -52,7 +52,7 @@ def linked(slots_H: AnyArray, words_Kn: Ints32) -> tuple[Ints32, Ints32]:
     return prefix_K, suffix_K
 
 
-@compiled
+@inner
 def _context(slots_H: AnyArray, keys_H: Uints, words_Kn: Ints32, k: int, start: int, end: int) -> int:
     context = 0
     for at in range(start, end):

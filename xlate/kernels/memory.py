@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32, Uints
-from xlate.compiled import compiled, inlined, loop
+from xlate.compiled import compiled, inlined, inner, loop
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -52,7 +52,7 @@ def pack(high: int, low: int) -> np.uint64:
     return (np.uint64(high) << np.uint64(32)) | np.uint64(np.uint32(low))
 
 
-@compiled
+@inner
 def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
     """The slot where the search for a key begins: a hash that mixes all 64 bits."""
     mixed = key ^ (key >> np.uint64(31))
@@ -62,7 +62,7 @@ def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
     return (mixed ^ (mixed >> np.uint64(32))) & mask
 
 
-@compiled
+@inner
 def slot_of(keys_H: Uints, key: np.uint64) -> np.uint64:
     """The slot of a key among H slots, or the `EMPTY` slot that it would take."""
     mask = np.uint64(len(keys_H) - 1)

@@ -21,7 +21,6 @@ from xlate.kernels.lm import (
     linked,
     merge_contexts,
     slot_tags,
-    step,
     step_all,
     walk,
     walk_sentences,
@@ -55,7 +54,7 @@ class NgramModel:
         self.order = order
         self.arrays = arrays
         self.empty_state = 0
-        self.begin_state = step(arrays, 0, BEGIN_ID)[1]
+        self.begin_state = self.score(0, BEGIN_ID)[1]
 
     @classmethod
     def from_arpa(cls, arpa: ArpaModel, scratch: Scratch | None = None) -> NgramModel:
@@ -70,8 +69,7 @@ class NgramModel:
 
     def score(self, state: int, word: int) -> tuple[float, int]:
         """The natural log probability of a word after a state, and the next state."""
-        logprob, after = step(self.arrays, state, word)
-        return float(logprob), int(after)
+        return self.score_words(state, np.array([word], np.int32))
 
     def score_batch(self, states_Q: Ints32, words_Q: Ints32) -> tuple[Floats, Ints32]:
         """Q independent queries at once."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.parts import from_python
 from xlate.kernels.lm import SAID
-from xlate.kernels.search.cube_heap import drop_top, follow_top, no_cubes, push_cell
+from xlate.kernels.search import cube_heap, hypotheses
+from xlate.kernels.search.cube_heap import no_cubes
 from xlate.kernels.search.hypotheses import (
     Limits,
-    add_move,
-    finished,
     high,
     join,
     key_of,
@@ -22,6 +22,9 @@ from xlate.kernels.search.hypotheses import (
 from xlate.search.beam import Move, SearchGraph, SearchSpace, search_graph
 
 LEVELS, WIDTH = 6, 40
+add_move = from_python(hypotheses.add_move)
+push_cell, follow_top = from_python(cube_heap.push_cell), from_python(cube_heap.follow_top)
+drop_top, finished = from_python(cube_heap.drop_top), from_python(hypotheses.finished)
 NO_MEMO = np.zeros(0, SAID)
 
 

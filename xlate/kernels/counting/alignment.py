@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Bools, Bytes, Floats, Floats32, Ints, Ints16, Ints32, Uints
-from xlate.compiled import compiled, loop
+from xlate.compiled import compiled, inner, loop
 from xlate.kernels.memory import HashTable, Tally, bounds, count, find, new_tally, pack, places, room_for, row_values
 from xlate.kernels.pairs import PhrasePairs, Sides
 
@@ -108,7 +108,7 @@ def _take(
     has_target[target[u]] = True
 
 
-@compiled
+@inner
 def _has_neighbour(grid: Bools, row: int, column: int, diagonal: bool) -> bool:
     """Whether a place has a kept link as a neighbour; the grid has an empty margin of one."""
     straight = grid[row - 1, column] or grid[row + 1, column] or grid[row, column - 1] or grid[row, column + 1]

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints32
-from xlate.compiled import loop
+from xlate.compiled import inner, loop
 from xlate.kernels.memory import bounds, places, row_values
 
 _SHIFTED_WORDS, _SHIFT_DISTANCE, _SHIFTS_TRIED = 10, 50, 1000
@@ -69,7 +69,7 @@ def _edits(words_N: Ints32, reference_M: Ints32) -> int:
         shifts += 1
 
 
-@loop
+@inner
 def _distance(words_N: Ints32, reference_M: Ints32, row: int, most: int, cost_NM: Ints32) -> int:
     """The edit distance, or a large number if it is above `most`; the rows of `cost_NM` up to `row` are known.
 
@@ -94,7 +94,7 @@ def _distance(words_N: Ints32, reference_M: Ints32, row: int, most: int, cost_NM
     return int(cost_NM[n, m])
 
 
-@loop
+@inner
 def _best_shift(words_N: Ints32, reference_M: Ints32, cost_NM: Ints32, tried: int) -> tuple[int, int, Ints32]:
     """The edits that the best shift saves, how many shifts have been tried, and the words after it.
 
@@ -136,7 +136,7 @@ def _best_shift(words_N: Ints32, reference_M: Ints32, cost_NM: Ints32, tried: in
     return best[0], tried, best_N
 
 
-@loop
+@inner
 def _aligned(words_N: Ints32, reference_M: Ints32, cost_NM: Ints32) -> tuple[Ints, Bools, Bools]:
     """How many words of the hypothesis belong to the first 0…M of the reference, and the wrong words of both."""
     n, m = len(words_N), len(reference_M)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Bytes, Ints, Ints32
-from xlate.compiled import compiled, loop
+from xlate.compiled import compiled, inner, loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.memory import (
     ROOT,
@@ -49,7 +49,7 @@ class SentencePair(NamedTuple):
     before_U1: Ints
 
 
-@compiled
+@inner
 def sentence_pair(text: Sides, links: SentenceLinks, s: int) -> SentencePair:
     """The words and links of a sentence pair."""
     low, high = bounds(links.offsets_S1, s)
@@ -120,7 +120,7 @@ def extract(
     return PhraseStore(sources, targets, shapes, pairs, shaped)
 
 
-@compiled
+@inner
 def consistent_spans(pair: SentencePair, max_source: int, max_target: int) -> Ints32:
     """The consistent phrase pairs of one sentence pair, shape (X, 4): source start, end, target start, end (half-open).
 
@@ -155,7 +155,7 @@ def consistent_spans(pair: SentencePair, max_source: int, max_target: int) -> In
     return spans[:found]
 
 
-@compiled
+@inner
 def _reach(length: int, own_K: Ints32, other_K: Ints32) -> tuple[Ints32, Ints32]:
     """The first and the last position on the other side linked to each position; (large, -1) where there is no link."""
     low = np.full(length, np.iinfo(np.int32).max, np.int32)
@@ -166,7 +166,7 @@ def _reach(length: int, own_K: Ints32, other_K: Ints32) -> tuple[Ints32, Ints32]
     return low, high
 
 
-@compiled
+@inner
 def _inside(source_low: Ints32, source_high: Ints32, low: int, high: int, target_start: int, target_end: int) -> bool:
     """Whether every link of the source positions low..high (inclusive) ends inside the target span."""
     for i in range(low, high + 1):
@@ -175,7 +175,7 @@ def _inside(source_low: Ints32, source_high: Ints32, low: int, high: int, target
     return True
 
 
-@compiled
+@inner
 def _span_node(trie: Trie, ids: Ints32, nodes: Ints32, start: int, end: int) -> int:
     """The trie node of the words start..end; nodes of the span and its prefixes are kept in `nodes[start, length]`."""
     known = end - start
@@ -297,7 +297,7 @@ def count_orientations(
     return OrientationStore(sources, targets, pairs, counts_NK2)
 
 
-@loop
+@inner
 def _mirrored(n: int, m: int, blocks_X4: Ints32) -> Ints32:
     """The blocks of two sentences of n and m words when both are read backwards."""
     mirrored_X4 = np.empty_like(blocks_X4)
@@ -307,7 +307,7 @@ def _mirrored(n: int, m: int, blocks_X4: Ints32) -> Ints32:
     return mirrored_X4
 
 
-@loop
+@inner
 def _corners(n: int, m: int, linked: tuple[Ints32, Ints32], blocks_X4: Ints32, as_moses: bool) -> Bytes:
     """With `as_moses`, a block counts only for a phrase that directly follows its first target word."""
     corners_XX = np.zeros((n + 2, m + 2), np.uint8)
@@ -325,7 +325,7 @@ def _corners(n: int, m: int, linked: tuple[Ints32, Ints32], blocks_X4: Ints32, a
     return corners_XX
 
 
-@loop
+@inner
 def _orientation(corners_XX: Bytes, linked: tuple[Ints32, Ints32], begin: int, end: int, first: int, kind: int) -> int:
     """The orientation of source span [begin, end), whose target side starts at `first`, relative to what comes before.
 

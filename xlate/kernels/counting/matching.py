@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints8, Ints32
-from xlate.compiled import compiled, inlined, loop
+from xlate.compiled import compiled, inlined, inner, loop
 from xlate.kernels.memory import HashTable, bounds, find, grown, pack, places, row_values, whole
 from xlate.kernels.pairs import LEFT, RIGHT, Sides
 
@@ -83,7 +83,7 @@ def match_sentences(
     return matches_M5[:size].copy(), offsets_S1
 
 
-@compiled
+@inner
 def _pair_up(
     source_X3: Ints32,
     target_X3: Ints32,
@@ -129,7 +129,7 @@ def _put(matches_M5: Ints32, size: int, block: int, source_3: Ints32, target_3: 
     return matches_M5, size + 1
 
 
-@compiled
+@inner
 def _sort(matches_M5: Ints32) -> None:
     keys = np.empty(len(matches_M5), np.int64)
     for m in range(len(matches_M5)):

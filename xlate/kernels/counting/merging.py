@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.compiled import compiled, loop
+from xlate.compiled import compiled, inner, loop
 from xlate.kernels.memory import row_values
 
 
@@ -54,7 +54,7 @@ def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Int
         found += 1
 
 
-@compiled
+@inner
 def _compare(ids_T: Ints32, offsets_N1: Ints, row: int, others_U: Ints32, offsets_M1: Ints, other: int) -> int:
     """Below 0 when a sequence comes before one of others in lexicographic order, 0 when they are equal."""
     a, b = offsets_N1[row], offsets_M1[other]
@@ -132,7 +132,7 @@ def merge_rows(rows: CountedRows, inverse_X: Ints32) -> tuple[Ints32, Ints32, In
     return source_B[:found], target_B[:found], shape_B[:found], inverse_B[:found], weight_B[:found]
 
 
-@compiled
+@inner
 def _next_row(rows: CountedRows, next_R: Ints) -> tuple[int, int, int, int]:
     """The first of the next rows of all runs, with the summed weight of its equals; the source is -1 at the end."""
     source = target = shape = -1

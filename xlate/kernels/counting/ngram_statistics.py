@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.compiled import loop
+from xlate.compiled import inner, loop
 from xlate.kernels.memory import bounds, places, row_values
 
 Words = Ints32
@@ -72,7 +72,7 @@ def list_statistics(
     return stats_CK
 
 
-@loop
+@inner
 def _bits(entries: int) -> int:
     """The number of bits of a table that this many n-grams fill at most by half."""
     bits = 2
@@ -81,7 +81,7 @@ def _bits(entries: int) -> int:
     return bits
 
 
-@loop
+@inner
 def slot_of(node: int, word: int, bits: int, keys_M: Ints) -> int:
     """The slot of the n-gram `node word`, or the free slot that it would take."""
     key = np.int64(node) << np.int64(32) | np.int64(word)
@@ -91,7 +91,7 @@ def slot_of(node: int, word: int, bits: int, keys_M: Ints) -> int:
     return int(slot)
 
 
-@loop
+@inner
 def _add_reference(words_L: Words, order: int, bits: int, counts: NgramCounts, row: int, nodes: int) -> int:
     """Adds the n-grams of a reference, each with its count in the reference that has it most often; returns the number
     of nodes.
@@ -115,7 +115,7 @@ def _add_reference(words_L: Words, order: int, bits: int, counts: NgramCounts, r
     return nodes
 
 
-@loop
+@inner
 def _match(words_L: Words, order: int, bits: int, counts: NgramCounts, candidate: int, stats_K: Ints) -> None:
     keys_M, node_M, most_N, count_N, owner_N = counts
     for n in range(1, order + 1):
@@ -135,7 +135,7 @@ def _match(words_L: Words, order: int, bits: int, counts: NgramCounts, candidate
                 stats_K[2 + place - start] += 1
 
 
-@loop
+@inner
 def _closest(length: int, offsets_R1: Ints, first: int, last: int) -> int:
     """The reference length nearest to that of a hypothesis; ties go to the shorter."""
     nearest = offsets_R1[first + 1] - offsets_R1[first]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.compiled import compiled, inlined
+from xlate.compiled import compiled, inlined, inner
 from xlate.kernels.counting.extraction import SentencePair, consistent_spans, sentence_pair
 from xlate.kernels.memory import ROOT, Tally, Trie, child, count, grown, new_tally, new_trie, pack, room, room_for
 from xlate.kernels.pairs import SentenceLinks, Sides
@@ -119,7 +119,7 @@ def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[Ints32, Ints32, Ints
     return spans_X4[initial_X], gap_G4, np.searchsorted(gap_G4[:, 3], np.arange(len(pair.target) + 2))
 
 
-@compiled
+@inner
 def _choose_gaps(
     initial: Ints32, gap_G4: Ints32, begin_E: Ints, pair: SentencePair, limits: RuleLimits, chosen_C2: Ints32
 ) -> tuple[Ints32, int]:
@@ -140,7 +140,7 @@ def _choose_gaps(
     return chosen_C2, found
 
 
-@compiled
+@inner
 def _keep(chosen_C2: Ints32, found: int, q: int, r: int) -> tuple[Ints32, int]:
     if found == len(chosen_C2):
         chosen_C2 = grown(chosen_C2, found, 1)
@@ -155,7 +155,7 @@ def _within(gap: Ints32, initial: Ints32, limits: RuleLimits) -> bool:
     return inside and (gap[2] > initial[2] or (limits.anywhere and gap[2] == initial[2]))
 
 
-@compiled
+@inner
 def _leaves_rule(initial: Ints32, gap_G4: Ints32, q: int, r: int, pair: SentencePair, limits: RuleLimits) -> bool:
     """Whether a rule remains after cutting out gap q and, if it is one, gap r before it on the target."""
     before = pair.before_U1
@@ -184,7 +184,7 @@ def _links(before_U1: Ints, span: Ints32) -> int:
     return int(before_U1[span[3]] - before_U1[span[2]])
 
 
-@compiled
+@inner
 def _count_rule(
     store: RuleStore,
     initial: Ints32,
@@ -217,7 +217,7 @@ def _count_rule(
     store.weight_N[count(store.shaped, pack(rule, shape))] += weight
 
 
-@compiled
+@inner
 def _side_node(
     trie: Trie, words: Ints32, span: tuple[int, int], one: tuple[int, int, int], other: tuple[int, int, int]
 ) -> int:
@@ -244,7 +244,7 @@ def _place(i: int, start: int, one: tuple[int, int, int], other: tuple[int, int,
     return place
 
 
-@compiled
+@inner
 def _with_room(store: RuleStore, rules: int, links: int, limits: RuleLimits) -> RuleStore:
     """The store, or a larger copy if it lacks room for `rules` more rules with `links` links each."""
     sources = room(store.sources, rules * limits.symbols)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Floats32, Ints, Ints8, Ints32
-from xlate.compiled import compiled, embedded, inlined, loop
+from xlate.compiled import embedded, inlined, inner, loop
 from xlate.kernels.lm import NgramArrays, step
 from xlate.kernels.memory import HashTable, bounds, find, pack, places, row_values
 from xlate.kernels.pairs import NEUTRAL, PhrasePairs
@@ -37,7 +37,7 @@ def feature_key(tag: int, left: int, right: int) -> np.uint64:
     return (np.uint64(tag) << np.uint64(2 * SIDE_BITS)) | both
 
 
-@loop
+@inner
 def bigram_row(families: BigramFamilies, family: int, predecessor: int, block: int) -> int:
     """The row of one family's feature of two blocks, -1 when there is none."""
     key = feature_key(families.tag_A[family], families.left_AB[family, predecessor], families.right_AB[family, block])
@@ -163,7 +163,7 @@ def block_costs(blocks: BlockArrays, lm: NgramArrays, before: Before, placed: Pl
     return state
 
 
-@loop
+@inner
 def jump_costs(
     distortion: DistortionArrays, before: int, before_end: int, block: int, start: int
 ) -> tuple[float, float]:
@@ -253,7 +253,7 @@ def _room(instances: int, candidates: int, blocks: BlockArrays, families: int, w
     )
 
 
-@loop
+@inner
 def _lm_states(lm: NgramArrays, begin: int, text: MatchedText, sentence: int) -> Ints32:
     """The state before each target word of a sentence and after the last; shape (T + 1,)."""
     words_T = row_values(text.target_T, text.target_offsets_S1, sentence)
@@ -306,7 +306,7 @@ def _add_alternatives(
         _add(filled, blocks, lm, before, placed, -1.0, True)
 
 
-@compiled
+@inner
 def target_matches(text: MatchedText, match: int) -> tuple[int, int]:
     """The range of a sentence's (sorted) matches that begin at the same target word as `match`."""
     sentence, start = text.sentence_M[match], text.rows_M5[match, 3]
@@ -335,7 +335,7 @@ def _placed(text: MatchedText, match: int, orientation: int) -> Placed:
     return Placed(int(text.rows_M5[match, 0]), int(text.rows_M5[match, 1]), int(orientation))
 
 
-@compiled
+@inner
 def _most_candidates(
     groups: Ints, top: int, events: SuccessorArrays, text: MatchedText, by_target: bool
 ) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
-from xlate.compiled import compiled, embedded, inlined, loop, prefetch
+from xlate.compiled import compiled, embedded, inlined, inner, loop, prefetch
 from xlate.kernels.memory import EMPTY, HashTable, find, first_slot, grown, places, slot_of
 
 WORD_PAIR, PAIR_BIGRAM, INSERTION, TARGET_BIGRAM, PARENT_CHILD = range(5)
@@ -97,7 +97,7 @@ def fact_score(known: StructureWeights, family: int, words: tuple[int, int, int,
     return float(held.score)
 
 
-@loop
+@inner
 def _looked_up(known: StructureWeights, family: int, words: tuple[int, int, int, int]) -> float:
     """The score of a fact that is not in the cache."""
     total, count, mask = 0.0, 0, np.uint64(len(known.table.keys_H) - 1)
@@ -179,7 +179,7 @@ def _row(
     return int(row)
 
 
-@loop
+@inner
 def _with_room(growing: Growing, more: int) -> Growing:
     """The table, or a copy in larger arrays with room for `more` features."""
     size, needed = growing.size_1[0], growing.size_1[0] + more

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Ints32
-from xlate.compiled import inlined, lent, loop, prefetch
+from xlate.compiled import inlined, inner, lent, prefetch
 from xlate.kernels.memory import bounds, places
 
 # Odd numbers without a pattern, below 2^63: products wrap around alike in numpy, torch and compiled code.
@@ -150,7 +150,7 @@ class Crossed(NamedTuple):
     clock_1: Ints
 
 
-@loop
+@inner
 def crossed_room(rows_I: Ints, candidates: CandidateArrays) -> Crossed:
     """Arrays large enough for each of some instances."""
     most, pairs, slots = 0, 0, 16
@@ -172,7 +172,7 @@ def crossed_room(rows_I: Ints, candidates: CandidateArrays) -> Crossed:
     )
 
 
-@loop
+@inner
 def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, sparse_F: AnyFloats) -> None:
     """Finds the weights of the pairs of instance i and prefetches them; `here` is room, and the turn to write."""
     room, turn = here
@@ -205,7 +205,7 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
     room.size_R2[turn, 0], room.size_R2[turn, 1] = known, width
 
 
-@loop
+@inner
 def score_ids(here: tuple[Crossed, int], sparse_F: AnyFloats) -> None:
     """Sums the score of each id in the context of the instance."""
     room, turn = here
@@ -231,7 +231,7 @@ def crossed_score(here: tuple[Crossed, int], i: int, c: int, candidates: Candida
     return total
 
 
-@loop
+@inner
 def move_ids(
     here: tuple[Crossed, int],
     i: int,
@@ -259,7 +259,7 @@ def move_ids(
                 sparse_F[feature_Y[y]] += step
 
 
-@loop
+@inner
 def score_crossed(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats, score_C: Floats) -> None:
     """Writes the scores of all candidates, in the contexts of their instances."""
     instances = len(candidates.candidate_offsets_I1) - 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from xlate.array_types import Floats, Floats32, Ints, Ints32
-from xlate.compiled import inlined, loop
+from xlate.compiled import inlined, inner, loop
 from xlate.kernels.memory import bounds, places
 
 
@@ -24,7 +24,7 @@ def slope_orders(values_C: Floats, offsets_I1: Ints) -> Ints32:
     return order_C
 
 
-@loop
+@inner
 def promising(score_C: Floats, slope_C: Floats, order_C: Ints32, offsets_I1: Ints) -> tuple[Ints32, Ints]:
     """The hypotheses that may be on an upper envelope, list by list in the given order of slopes, and their offsets.
 
@@ -56,7 +56,7 @@ def promising(score_C: Floats, slope_C: Floats, order_C: Ints32, offsets_I1: Int
     return kept_C[:size], kept_I1
 
 
-@loop
+@inner
 def _bends(
     score_C: Floats, slope_C: Floats, first: int, last: int, flattest: int, steepest: int
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -95,7 +95,7 @@ def _crossing(score_C: Floats, slope_C: Floats, one: int, steeper: int) -> float
     return float((score_C[one] - score_C[steeper]) / rise) if rise > 0.0 else np.nan
 
 
-@loop
+@inner
 def _best_at(score_C: Floats, slope_C: Floats, first: int, last: int, x: float) -> int:
     best, top = first, -np.inf
     for c in range(first, last):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import Floats, Floats32, Ints, Uints
-from xlate.compiled import inlined, lent, loop, prefetch
+from xlate.compiled import inlined, inner, lent, loop, prefetch
 from xlate.kernels.learning.candidates import (
     CandidateArrays,
     Crossed,
@@ -38,7 +38,7 @@ class Room(NamedTuple):
     slope_X: Floats
 
 
-@loop
+@inner
 def step_room(rows_I: Ints, offsets_I1: Ints) -> Room:
     """Room for a step on any of some instances: one true candidate, and as many others as there are."""
     size = 1
@@ -183,7 +183,7 @@ def _move(
         move_ids(here, i, (room.member_X, room.slope_X, size), candidates, learned.sparse_F, rule.eta)
 
 
-@loop
+@inner
 def _move_by_gradient(
     i: int, room: Room, size: int, candidates: CandidateArrays, learned: Learned, rule: Rule, gradient_F: Floats
 ) -> None:
@@ -200,7 +200,7 @@ def _move_by_gradient(
     move_touched(i, room, size, candidates, learned, rule, gradient_F)
 
 
-@loop
+@inner
 def move_touched(
     i: int, room: Room, size: int, candidates: CandidateArrays, learned: Learned, rule: Rule, gradient_F: Floats
 ) -> None:
@@ -216,7 +216,7 @@ def move_touched(
                     gradient_F[f] = 0.0
 
 
-@loop
+@inner
 def add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gradient_F: Floats) -> None:
     """Adds the slopes of the members of instance i to the weights of their ids."""
     begin, end = context_of(i, candidates)
@@ -228,7 +228,7 @@ def add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gra
                 gradient_F[feature_of(n, x, candidates, len(gradient_F))] += slope * value
 
 
-@loop
+@inner
 def _curvature(i: int, room: Room, size: int, candidates: CandidateArrays, rule: Rule, gradient_F: Floats) -> float:
     """Σ_k η_k g_k² of one step; `gradient_F` is zero before and after."""
     total = 0.0

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyFloats, Bools, Floats, Floats32, Ints, Uints
-from xlate.compiled import embedded, lent, loop
+from xlate.compiled import embedded, inner, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays, plain_score
 from xlate.kernels.learning.instances import Room, add_gradient, move_touched, step_room
 from xlate.kernels.learning.scores import add_parts, best_of_list, largest, score_list
@@ -140,7 +140,7 @@ def move_parts(
                 move_sparse(learned, rule, lists.part_ids_N[n], slope)
 
 
-@loop
+@inner
 def settle_list(lists: CandidateArrays, learned: Learned, rule: Rule, i: int) -> None:
     """Settles all weights that a list uses."""
     for part in places(lists.part_offsets_I1, i):
@@ -287,7 +287,7 @@ def span_logs(spans: CandidateArrays, dense_D: Floats, alone: bool) -> Floats:
     return log_C
 
 
-@loop
+@inner
 def _span_logs(
     s: int,
     spans: CandidateArrays,
@@ -306,7 +306,7 @@ def _span_logs(
         log_chances(log_X, first - begin, last - begin, alone)
 
 
-@loop
+@inner
 def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learned, room: PredictedRoom) -> None:
     """Predicts the spans of list i, and scores its parts and candidates."""
     spans = parts.spans
@@ -322,7 +322,7 @@ def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learn
     add_parts(i, lists, learned.dense_D, room.lists.part_score, True, room.lists.score_X)
 
 
-@loop
+@inner
 def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: PredictedRoom, share: float) -> None:
     """Adds a share of the slopes of list i, spread over its parts, to the gradient."""
     spans = parts.spans
@@ -350,7 +350,7 @@ def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: Predi
             add_gradient(s, room.members, to_c - from_c, spans, room.gradient_F)
 
 
-@loop
+@inner
 def _move_list(i: int, parts: PredictedParts, learned: Learned, rule: Rule, room: PredictedRoom) -> None:
     """Moves the weights that list i uses by their gradient, and sets it to 0."""
     for s in places(parts.span_offsets_I1, i):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints
-from xlate.compiled import inlined, lent, loop
+from xlate.compiled import inlined, inner, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays, value_of
 from xlate.kernels.learning.scores import largest, score_list_twice
 from xlate.kernels.memory import bounds, places
@@ -61,7 +61,7 @@ def inner_products(lists: CandidateArrays, rate_D: Floats, rate: float, room_F: 
     return product_CC
 
 
-@loop
+@inner
 def _scatter(lists: CandidateArrays, c: int, keep: float, room_F: Floats) -> None:
     """Adds the sparse features of a candidate to the room, or sets them to 0 when `keep` is 0."""
     for k in places(lists.candidate_part_offsets_C1, c):
@@ -121,7 +121,7 @@ def largest_margins(
     return alpha_P1[:pairs].copy().reshape(loss_MK.shape)
 
 
-@loop
+@inner
 def _extremes(
     now_C: Floats, oracle_M: Rows, hypothesis_K: Rows, loss_MK: Floats, alpha_P1: Floats
 ) -> tuple[int, int, float]:
@@ -142,7 +142,7 @@ def _extremes(
     return up, down, most - least
 
 
-@loop
+@inner
 def _squared(product_CC: Floats, moved_C: Floats) -> float:
     """The squared norm of a sum of candidates' features; most candidates are not part of it."""
     total = 0.0
@@ -154,7 +154,7 @@ def _squared(product_CC: Floats, moved_C: Floats) -> float:
     return total
 
 
-@loop
+@inner
 def _shift(now_C: Floats, product_CC: Floats, moved_C: Floats, step: float) -> None:
     """The scores after a step along a sum of candidates' features."""
     for b in range(len(moved_C)):
@@ -235,7 +235,7 @@ def mira_pass(
     return sums_K
 
 
-@loop
+@inner
 def _hope_and_fear(
     steps: MiraSteps, background_K: Floats, score_2: tuple[Floats, Floats], first: int, last: int
 ) -> tuple[int, int, float, float, int]:
@@ -257,7 +257,7 @@ def _hope_and_fear(
     return hope, fear, hope_score - fear_score, hope_gain - fear_gain, best
 
 
-@loop
+@inner
 def background_gain(statistics_K: Floats, background_K: Floats, order: int) -> float:
     """BLEU (0 to 1) of a hypothesis added to the background, times their reference length (Chiang et al. 2008)."""
     product = 1.0
@@ -281,7 +281,7 @@ def _count_parts(lists: CandidateArrays, count_P: Ints, one: int, other: int) ->
         count_P[lists.candidate_parts_K[k]] -= 1
 
 
-@loop
+@inner
 def _norm(lists: CandidateArrays, steps: MiraSteps, room: tuple[Ints, Floats], i: int, hope: int, fear: int) -> float:
     """The squared norm of hope's features minus those of fear, sparse ones weighted by their rate.
 
@@ -315,7 +315,7 @@ def _norm(lists: CandidateArrays, steps: MiraSteps, room: tuple[Ints, Floats], i
     return norm + steps.sparse_rate * sparse
 
 
-@loop
+@inner
 def _move(
     lists: CandidateArrays,
     weights: MiraWeights,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Uints
-from xlate.compiled import cfunc, inlined, loop, types
+from xlate.compiled import cfunc, inlined, inner, loop, types
 
 _DOUBLES, _SINGLES, _BITS = types.float64[::1], types.float32[::1], types.uint64[::1]
 _SIGNATURE = types.float64(_DOUBLES, _SINGLES, _DOUBLES, types.int64, _DOUBLES, _BITS)
@@ -94,7 +94,7 @@ def log_sum_exp(scores: Floats, first: int, last: int) -> float:
     return float(top + np.log(total))
 
 
-@loop
+@inner
 def log_chances(scores: Floats, first: int, last: int, alone: bool) -> None:
     """Replaces scores[first:last], which must not be empty, by ln p.
 
@@ -204,7 +204,7 @@ def move_dense(learned: Learned, rule: Rule, d: int, slope: float, value: float)
     learned.dense_D[d] = min(moved, 0.0) if rule.project else moved
 
 
-@loop
+@inner
 def settle(learned: Learned, rule: Rule, n: int) -> None:
     """Brings sparse weight n and its sum to the present step."""
     missed = learned.clock_1[0] - learned.touched_F[n]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
-from xlate.compiled import embedded, inlined, lent, loop
+from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.memory import ROOT, Trie, child, grown, new_trie, room, spell, whole
 
 
@@ -46,7 +46,7 @@ def leaving(source_A: Ints32, target_A: Ints32, reached_N: Floats) -> tuple[Ints
     return offsets_N1, order_A
 
 
-@loop
+@inner
 def completion_scores(source_A: Ints32, target_A: Ints32, score_A: Floats, goal: int, nodes: int) -> Floats:
     """The best score from each node to the goal, minus infinity where it cannot be reached; shape (nodes,).
 
@@ -135,7 +135,7 @@ def k_best_paths(graph: GraphArcs, texts: Texts, most: int) -> tuple[Ints, Ints3
     return path_offsets_N1, labels_L, frontier.found_score[:found].copy()
 
 
-@loop
+@inner
 def _new_frontier(graph: GraphArcs, texts: Texts, most: int) -> Frontier:
     source_A, target_A, _, score_A, goal, nodes = graph
     completion_N = completion_scores(source_A, target_A, score_A, goal, nodes)
@@ -159,7 +159,7 @@ def _new_frontier(graph: GraphArcs, texts: Texts, most: int) -> Frontier:
     )
 
 
-@loop
+@inner
 def _with_room(frontier: Frontier, longest: int) -> Frontier:
     """The same in arrays with room for `STEPS` more steps."""
     sizes = frontier.sizes
@@ -239,7 +239,7 @@ def _push(frontier: Frontier, node: int, score: float, rank: int, text: int, las
     frontier.heap[at] = number
 
 
-@loop
+@inner
 def _sort(cost_A: Floats, order_A: Ints32, first: int, end: int) -> None:
     """Sorts the arcs of a node, best first, keeping the order of equal ones."""
     order = np.argsort(cost_A[first:end], kind="mergesort")

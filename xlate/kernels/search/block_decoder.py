@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
-from xlate.compiled import inlined, lent, loop
+from xlate.compiled import inlined, inner, lent, loop
 from xlate.kernels.features.blocks import BigramFamilies, bigrams_weight
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm import MEMO_SIZE, NgramArrays, remembered, step
@@ -69,7 +69,7 @@ def level_and_future(cover: int, n: int, future_nn: Floats) -> tuple[int, float]
     return frontier - (gap_end - gap_start), future_nn[gap_start, gap_end] + future_nn[frontier, n]
 
 
-@loop
+@inner
 def next_spans(cover: int, n: int, longest: int, fillable_C: Bools, swaps: bool, spans_X3: Ints) -> int:
     """Writes the spans that may be translated next, with their orientations.
 
@@ -186,7 +186,7 @@ def extended(task: Task, held: Held, node: int) -> Held:
     return (_moved(task, task.limits, held[0], node),)
 
 
-@loop
+@inner
 def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
     """The search with the moves of one hypothesis; limits and arrays on their own make it faster."""
     sentence, spans_X3 = task.sentence, task.spans_X3
@@ -232,7 +232,7 @@ def workspace(sentence: SentenceArrays) -> tuple[Ints, Floats, Ints, Bools]:
     return spans_X3, np.empty(options), np.empty(options, dtype=np.int64), fillable_C
 
 
-@loop
+@inner
 def _extend(
     task: Task, limits: Limits, search: Hypotheses, node: int, cover: int, orientation: int, options: tuple[int, int]
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints
-from xlate.compiled import embedded, inlined, loop
+from xlate.compiled import embedded, inlined, inner, loop
 from xlate.kernels.memory import grown
 
 NONE = -1
@@ -157,7 +157,7 @@ def follow_top(cubes: Cubes, estimate: float, bar: float) -> bool:
     return True
 
 
-@loop
+@inner
 def count_cubes(cubes: Cubes, level: int) -> int:
     """How many cubes lead to a level."""
     count, cube = 0, cubes.heads_L[level]
@@ -166,7 +166,7 @@ def count_cubes(cubes: Cubes, level: int) -> int:
     return count
 
 
-@loop
+@inner
 def cubes_with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
     """The same cubes in arrays with room for more rows, cubes and cells."""
     sizes = cubes.sizes

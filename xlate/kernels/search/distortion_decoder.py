@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
-from xlate.compiled import inlined, lent, loop
+from xlate.compiled import inlined, inner, lent, loop
 from xlate.kernels.features.blocks import bigrams_weight
 from xlate.kernels.lm import step
 from xlate.kernels.search.block_decoder import Held, ModelArrays, ask_costs, begun
@@ -82,7 +82,7 @@ def extended(task: Task, held: Held, node: int) -> Held:
     return (_moved(task, task.limits, held[0], node),)
 
 
-@loop
+@inner
 def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
     """The search with the moves of one hypothesis; limits and arrays on their own make it faster.
 
@@ -186,7 +186,7 @@ def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: in
         add_move(search, limits, node, key, level, future, score, option)
 
 
-@loop
+@inner
 def rest_estimate(first: int, mask: int, n: int, future_nn: Floats) -> float:
     """The estimates of all uncovered intervals together."""
     if first >= n:

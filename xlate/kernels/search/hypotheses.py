@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
-from xlate.compiled import embedded, inlined, loop
+from xlate.compiled import embedded, inlined, inner, loop
 from xlate.kernels.memory import EMPTY, first_slot, grown
 
 NONE = -1
@@ -194,7 +194,7 @@ def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
             _raise_bar(search, level, limits.beam)
 
 
-@loop
+@inner
 def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
     """Leaves the best `beam` hypotheses of a stack, and any ties, in its chain."""
     members = _members(search, level)
@@ -211,7 +211,7 @@ def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
             search.sizes_L[level] += 1
 
 
-@loop
+@inner
 def _members(search: Hypotheses, level: int) -> Ints:
     members = np.empty(search.sizes_L[level], dtype=np.int64)
     node = search.heads_L[level]
@@ -233,7 +233,7 @@ def survivors(search: Hypotheses, limits: Limits, level: int) -> Ints:
     return ordered[: limits.beam] if limits.beam > 0 else ordered
 
 
-@loop
+@inner
 def _best_of_groups(nodes: AnyArray, ordered: Ints, most: int) -> Ints:
     """The first `most` of every group, in the given order."""
     kept, size = np.empty(len(ordered), dtype=np.int64), 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
-from xlate.compiled import embedded, inlined, loop
+from xlate.compiled import embedded, inlined, inner, loop
 from xlate.kernels.memory import ROOT, Trie, child, equal_rows, first_slot, grown, row_key
 from xlate.kernels.pairs import (
     DISCONTINUOUS,
@@ -174,7 +174,7 @@ def _slot(bits_CW: Uints, row: int, slots_H: Ints32) -> np.uint64:
     return first_slot(row_key(bits_CW, row), np.uint64(len(slots_H) - 1))
 
 
-@loop
+@inner
 def covers_with_room(coverages: Coverages, more: int) -> Coverages:
     """The same coverages in arrays with room for `more` coverages and edges, and one coverage in progress."""
     spans, bits_CW, covers, slots_H, edges, sizes = coverages

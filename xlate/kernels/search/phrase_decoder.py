@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
-from xlate.compiled import embedded, inlined, lent, loop
+from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.lm import fetch_ahead
 from xlate.kernels.memory import Trie, room, whole
 from xlate.kernels.search.cube_heap import (
@@ -86,7 +86,7 @@ def _with_moves(work: Work, node: int) -> Work:
     return work
 
 
-@loop
+@inner
 def _extend(work: Work, node: int) -> None:
     """Adds the moves of one hypothesis that might fit into the beam."""
     work = lent(work)
@@ -180,7 +180,7 @@ def search_cubes(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
     return finished(finish(work))
 
 
-@loop
+@inner
 def _open_cubes(search: Hypotheses, coverages: Coverages, limit: int, cubes: Cubes, group: Ints) -> None:
     """Adds the cubes that a group of hypotheses begins; there must be room."""
     search, coverages, cubes = lent(search), lent(coverages), lent(cubes)
@@ -192,7 +192,7 @@ def _open_cubes(search: Hypotheses, coverages: Coverages, limit: int, cubes: Cub
             add_cube(cubes, begin, begin + len(group), e, coverages.covers[edge.cover].level)
 
 
-@loop
+@inner
 def _fill_heap(work: Work, cubes: Cubes, level: int) -> None:
     """Puts the corners of all cubes that lead to a level into the heap."""
     work, cubes = lent(work), lent(cubes)
@@ -244,7 +244,7 @@ def _scored(work: Work, node: int, option: int) -> tuple[float, int]:
     return work.sentence.static_O[option] + work.sentence.lm_weight * logprob, after
 
 
-@loop
+@inner
 def _take_best(work: Work, cubes: Cubes, level: int, taken: int) -> int:
     """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when none are left.
 

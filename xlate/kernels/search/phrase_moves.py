@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
-from xlate.compiled import call_through, embedded, inlined, loop, pointer, types
+from xlate.compiled import call_through, embedded, inlined, inner, loop, pointer, types
 from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, phrase_logprob, remembered, step
 from xlate.kernels.memory import ROOT, Trie, child, new_trie, room, whole
 from xlate.kernels.search.hypotheses import (
@@ -82,7 +82,7 @@ def move_value(histories: Histories, k: int, option: int, spot: Spot) -> float:
     return float(value)
 
 
-@loop
+@inner
 def move_score(histories: Histories, stacks: Trie, number: int, option: int, spot: Spot) -> float:
     """The weighted values of an option after the states of a number; keeps the states after it."""
     features_K, score = histories.features_K, 0.0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.compiled import lent, loop
+from xlate.compiled import inner, lent, loop
 from xlate.kernels.lm import NgramArrays, PhrasesAlone, phrase_logprob, step
 from xlate.kernels.memory import ROOT, Trie, child, new_trie, room
 from xlate.kernels.search.phrase_coverage import (
@@ -89,7 +89,7 @@ def orient_paths(paths: Paths, options: PathOptions) -> Oriented:
     return oriented
 
 
-@loop
+@inner
 def _orient(paths: Paths, options: PathOptions, oriented: Oriented, coverages: Coverages, stacks: Trie) -> None:
     paths, options, oriented, coverages, stacks = lent((paths, options, oriented, coverages, stacks))
     for path in range(len(paths.offsets_N1) - 1):

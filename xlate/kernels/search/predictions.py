@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Floats32, Ints, Ints32
-from xlate.compiled import lent, loop
+from xlate.compiled import inner, lent, loop
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.learning.candidates import CandidateArrays, score_crossed
 from xlate.kernels.learning.slopes import log_chances
@@ -72,7 +72,7 @@ def predicted_sentence(predictor: Predictor, ids_n: Ints32, value_Ln: Ints32) ->
     return Predicted(spans, offsets_I1, pair_C, log_C, dense_C1[:, 0].astype(np.float64))
 
 
-@loop
+@inner
 def _listed_spans(predictor: Predictor, ids_n: Ints32) -> PhraseSpans:
     """The phrases of a sentence that have listed translations."""
     longest, offsets_P1 = max(1, min(predictor.longest, len(ids_n))), predictor.offsets_P1

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
-from xlate.compiled import embedded, inlined, lent, loop
+from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, fetch_ahead, phrase_logprob, remembered, step
 from xlate.kernels.memory import ROOT, Trie, child, new_trie, room, whole
 from xlate.kernels.search.cube_heap import (
@@ -295,7 +295,7 @@ def _with_moves(work: RuleWork, node: int, level: int) -> RuleWork:
     return work
 
 
-@loop
+@inner
 def _extend(work: RuleWork, node: int, level: int) -> None:
     """Adds the moves of a hypothesis of a level that might fit into the beam."""
     work = lent(work)
@@ -349,7 +349,7 @@ def described(sentence: RuleSentence, held: Held, node_M: Ints32) -> tuple[Ints,
     return level_M, future_M
 
 
-@loop
+@inner
 def level_of(sentence: RuleSentence, trie: Trie, stack: int) -> int:
     """How many words are in no open span of a stack."""
     level, size = sentence.words, sentence.words + 1
@@ -386,7 +386,7 @@ def search_cubes(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
     return finished(_finish(work))
 
 
-@loop
+@inner
 def _fill_heap(work: RuleWork, cubes: Cubes, level: int) -> None:
     """Puts the corners of all cubes that lead to a level into the heap."""
     work, cubes = lent(work), lent(cubes)
@@ -444,7 +444,7 @@ def _fetch_next(work: RuleWork, node: int, cell: Any) -> None:
         fetch_ahead(work.sentence.lm, work.sentence.phrases, cell.option + 1, work.search.nodes[node].second)
 
 
-@loop
+@inner
 def _take_best(work: RuleWork, cubes: Cubes, level: int, taken: int) -> int:
     """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when none are left."""
     work, cubes = lent(work), lent(cubes)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints16, Ints32
-from xlate.compiled import embedded, inlined, lent, loop
+from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.features.structure import (
     FACT,
     INSERTION,
@@ -147,7 +147,7 @@ def path_facts(words: RuleWords, offsets_N1: Ints, at_L: Ints, gaps_L: Ints32, b
     return fact_offsets_L1, facts_A5[:count].copy()
 
 
-@loop
+@inner
 def _step_facts(
     words: RuleWords, held: tuple[Ints32, int], at: int, before: int, parent: int, begin_word: int
 ) -> tuple[Ints32, int]:

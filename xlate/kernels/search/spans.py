@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
-from xlate.compiled import loop
+from xlate.compiled import inner, loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm import NgramArrays, step
@@ -43,7 +43,7 @@ def find_rows(finder: PhraseFinder, ids_T: Ints32, offsets_S1: Ints) -> Ints:
     return row_S
 
 
-@loop
+@inner
 def phrase_costs(
     lm: NgramArrays, words_W: Ints32, offsets_O1: Ints, option: int, lm_state: int
 ) -> tuple[float, float, int]:
@@ -143,7 +143,7 @@ def match_rules(
     )
 
 
-@loop
+@inner
 def _from(
     finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, begin: int, found_M7: Ints32, size: int
 ) -> tuple[Ints32, int]:
@@ -184,7 +184,7 @@ def _from(
     return found_M7, size
 
 
-@loop
+@inner
 def _fillable(found_M7: Ints32, n: int) -> Ints32:
     """The matches whose gaps are spans that other matches can fill; sorted by the length of their span."""
     order = np.argsort(found_M7[:, END] - found_M7[:, BEGIN], kind="mergesort")
