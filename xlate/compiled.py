@@ -43,18 +43,32 @@ def _index(file: Any) -> Any:
 
 IndexDataCacheFile._load_index = _index  # type: ignore[method-assign]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-# Numba would also compile a wrapper for callers in C. Nothing here calls it, and it takes a fifth of the time.
-_options: Any = {"cache": True, "no_cfunc_wrapper": True}
-loop: Callable[[Function], Function] = cast(Any, njit(nogil=True, **_options))
-"""A function that runs without the interpreter's lock."""
-compiled: Callable[[Function], Function] = cast(Any, njit(**_options))
-"""A function that keeps the lock."""
-inlined: Callable[[Function], Function] = cast(Any, njit(inline="always", **_options))
-"""A function that numba inlines before it infers types."""
+
+class Compiled(CPUDispatcher):
+    """A compiled function, for the same kinds of arguments only once.
+
+    Numba would compile it again for arrays that cannot be written, and for each constant that another function passes.
+    """
+
+    def typeof_pyval(self, value: Any) -> Any:
+        """The type of an argument from Python: of an array that cannot be written, that of any other array."""
+        return _writable(super().typeof_pyval(value))
+
+    def get_call_template(self, arguments: Any, named: Any) -> Any:
+        """What a call with these types leads to: that of a constant is that of any other number."""
+        return super().get_call_template(tuple(map(types.unliteral, arguments)), named)
 
 
-class Inner(CPUDispatcher):
+def _writable(kind: Any) -> Any:
+    if isinstance(kind, types.Array):
+        return kind.copy(readonly=False)
+    if isinstance(kind, types.BaseTuple):
+        parts = [_writable(part) for part in cast(Any, kind)]
+        return cast(Any, types.BaseTuple).from_types(parts, getattr(kind, "instance_class", None))
+    return kind
+
+
+class Inner(Compiled):
     """A compiled function without a wrapper for Python, which would otherwise take another fifth of the time."""
 
     def __call__(self, *_arguments: Any) -> Any:
@@ -62,21 +76,35 @@ class Inner(CPUDispatcher):
         raise TypeError(f"only compiled code calls {self.py_func.__name__}")
 
 
-def _inner(**options: Any) -> Any:
-    def inner(function: Function) -> Function:
-        dispatcher: Any = cast(Any, njit)(no_cpython_wrapper=True, **_options, **options)(function)
-        dispatcher.__class__ = Inner
-        return cast(Function, dispatcher)
-
-    return inner
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-inner: Callable[[Function], Function] = _inner()
+def _decorator(dispatcher: type[Compiled] = Compiled, **options: Any) -> Callable[[Function], Function]:
+    def decorate(function: Function) -> Function:
+        # Numba would also compile a wrapper for callers in C. Nothing here calls it, and it takes a fifth of the time.
+        made = cast(Any, njit)(cache=True, no_cfunc_wrapper=True, **options)(function)
+        made.__class__ = dispatcher
+        return cast(Function, made)
+
+    return decorate
+
+
+loop = _decorator(nogil=True)
+"""A function that runs without the interpreter's lock."""
+compiled = _decorator()
+"""A function that keeps the lock."""
+inlined = _decorator(inline="always")
+"""A function that numba inlines before it infers types."""
+inner = _decorator(Inner, no_cpython_wrapper=True)
 """A function that only compiled functions call."""
-embedded: Callable[[Function], Function] = _inner(forceinline=True)
+embedded = _decorator(Inner, no_cpython_wrapper=True, forceinline=True)
 """An inner function that LLVM inlines."""
-summed: Callable[[Function], Function] = _inner(
-    forceinline=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"}
+summed = _decorator(
+    Inner,
+    no_cpython_wrapper=True,
+    forceinline=True,
+    error_model="numpy",
+    fastmath={"reassoc", "nsz", "contract"},
 )
 """An inner function that LLVM inlines, with sums that it may compute in any order and divisions that raise no error:
 both allow vector instructions."""
