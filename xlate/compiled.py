@@ -127,7 +127,7 @@ class Announcer(Listener):
         self._first = now if self._first is None else self._first
         if not self._told and now - self._first > PATIENCE_SECONDS:
             self._told = True
-            log.info("compiling loops: once per installation, up to a minute or two")
+            log.info("compiling loops: once per installation, a few minutes at most")
 
     def on_end(self, event: Event) -> None:
         """Called when compiling a loop ends."""

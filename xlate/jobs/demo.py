@@ -125,7 +125,7 @@ def demo(config: DemoConfig) -> dict[str, Row]:
     start = time.perf_counter()
     with _few_words():
         log.info("the built-in corpus: word alignment, language model, phrases, blocks")
-        log.info("the first run compiles loops, which takes a minute or two, once per installation")
+        log.info("the first run compiles loops, which takes a few minutes, once per installation")
         # Nothing is prepared before this forks: forked processes do not have the aligner's threads.
         found = side_by_side([partial(_trained_row, config, row) for row in BESIDE])
         summaries = {name: summary for row in found for name, summary in row.items()}
