@@ -20,6 +20,8 @@ from xlate.work.stages import file_hash
 
 SPLITS = ("train", "dev", "test")
 SIDES = ("source", "target")
+# With a number, a further translation of the training text, which is handled like its target side.
+REFERENCE = "reference."
 MADE = "made.json"
 _FACTOR_FILES = re.compile(rf"({'|'.join(SPLITS)})_({'|'.join(SIDES)})_(.+)")
 
@@ -44,6 +46,11 @@ class CorpusFiles:
     tagger_classes: Path | None = None
     factors: Mapping[tuple[str, str], Mapping[str, list[Path]]] = field(default_factory=dict)
     documents: Mapping[str, list[Path]] = field(default_factory=dict)
+
+    @property
+    def references(self) -> list[str]:
+        """The names of further translations of the training text."""
+        return [f"{REFERENCE}{number}" for number in range(len(self.held["train", "reference"]))]
 
     def joined_factors(self, side: str) -> FactorNames:
         """The factors that are joined to the words in a side's files."""
@@ -88,6 +95,7 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
     texts = {
         ("train", "source"): data.train_source,
         ("train", "target"): data.train_target,
+        ("train", "reference"): data.train_references,
         ("dev", "source"): [data.dev_source] if data.dev_source else [],
         ("dev", "target"): data.dev_references,
         ("test", "source"): [data.test_source] if data.test_source else [],
@@ -262,6 +270,7 @@ def corpus_identity(files: CorpusFiles) -> Json:
     later: Json = {
         "dev_pairs": data.dev_pairs or None,
         "compounds": data.compounds,
+        "train_references": [file_hash(path) for path in files.held["train", "reference"]],
         "tokenized": sorted(data.tokenized),
         "factors": {
             side: {

@@ -21,7 +21,7 @@ from xlate.progress import track
 from xlate.settings import Json
 from xlate.text.compounds import CompoundSplitter
 from xlate.text.factors import read_factored
-from xlate.text.lines import check_sides, drop_unusable, iterate_lines, write_lines
+from xlate.text.lines import check_reference, check_sides, drop_unusable, iterate_lines, write_lines
 from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, form_counts, untokenized_lines
 from xlate.text.vocabulary import EncodedText, TokenText
 from xlate.work.corpus_files import SIDES, CorpusFiles
@@ -120,7 +120,8 @@ def parts_of(
         "of": of,
         "text": text,
         "base": str(base),
-        "sides": {side: files.languages[side] for side in (SIDES[1:] if text == "lm" else SIDES)},
+        "sides": {side: files.languages[side] for side in (SIDES[1:] if text == "lm" else SIDES)}
+        | dict.fromkeys(files.references if text == "train" else (), files.languages["target"]),
         "untokenize": {"lm": "lm_text"}.get(text, text) in data.tokenized,
         "tokenize": data.tokenize,
         "case": data.case,
@@ -159,6 +160,8 @@ def store_texts(files: CorpusFiles, folder: Path) -> Json:
     paths = (files.held["train", side] for side in SIDES)
     for source, target, *counts in zip(*paths, *lengths.values(), strict=True):
         check_sides(source, counts[0], target, counts[1])
+    for name, path in zip(files.references, files.held["train", "reference"], strict=True):
+        check_reference(path, _store(folder, f"train.{name}", iterate_lines(path)), sum(lengths["source"]))
     more = chain.from_iterable(map(iterate_lines, files.lm_text))
     return {"train": lengths["source"], "lm": _store(folder, "lm.target", more), "size": PART}
 
@@ -187,7 +190,7 @@ def tokenise_part(work: str, name: str, made_from: Json) -> None:
         tokens = {side: TokenText.of(part.sentences(side)) for side in made_from["sides"]}
         kept, dropped = list(range(len(part.lines))), dict[str, int]()
         if made_from["text"] == "train":
-            kept, dropped = drop_unusable(*tokens.values(), max_words=made_from["max_words"])
+            kept, dropped = drop_unusable(*map(tokens.__getitem__, SIDES), max_words=made_from["max_words"])
         for side, every in tokens.items():
             text = TokenText.of(map(every.__getitem__, kept))
             counts = form_counts(text) if made_from["case"] == "true" else {}
@@ -205,7 +208,8 @@ def case_part(work: str, name: str, made_from: Json) -> None:
     def build(folder: Path) -> Json:
         for side, language in made_from["sides"].items():
             learned, splits = Path(work) / CASING, made_from["compounds"] and side == "source"
-            caser = Truecaser.load(learned / f"{TRUECASE}{side}") if made_from["case"] == "true" else None
+            cased_as = side if side in SIDES else "target"
+            caser = Truecaser.load(learned / f"{TRUECASE}{cased_as}") if made_from["case"] == "true" else None
             splitter = CompoundSplitter.load(learned / COMPOUNDS) if splits else None
             prepared = PreparedSide(Preprocessor(language), made_from["case"], caser, splitter)
             tokens = part.side("tokens", side).tokens

@@ -133,10 +133,10 @@ def make_corpus(
     if base is not None:
         here = _preprocessing(files)
         refuse_if(
-            here != base.preprocessing or here.keys() > PREPROCESSING.keys() or files.documents,
+            here != base.preprocessing or here.keys() > PREPROCESSING.keys() or files.documents or files.references,
             "texts that cannot be mixed",
             f"{here}{', documents' * bool(files.documents)}, and {base.path} with {base.preprocessing}",
-            "the same languages, tokenisation and case, without compounds, factors, a tagger or documents",
+            "the same languages, tokenisation and case, without compounds, factors, a tagger, documents or references",
         )
     read = {**corpus_identity(files), **({"mix": base.identities("corpus", "align")} if base else {})}
     corpus = _Corpus(work, files, read, cluster or ClusterConfig(), base)
@@ -188,7 +188,7 @@ class _Corpus:
             _save_annotations(folder, split, part)
             figures[split] = len(part.source)
         write_json(folder / "preprocessing.json", _preprocessing(files))
-        save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in SIDES])
+        save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in (*SIDES, *files.references)])
         return figures
 
     def _write_train(
@@ -210,7 +210,7 @@ class _Corpus:
                 join_files(folder / name, [self.work / CASING / name])
         self._make(case_part, "cased", [*parts, *more])
         figures: Json = {"pairs": kept + (0 if base is None else len(base.copies)), "dropped": lines - kept}
-        for side in SIDES:
+        for side in (*SIDES, *files.references):
             figures |= self._write_side(folder, side, parts)
         if files.lm_text:
             for part in more:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xlate.align.links import Links, check_positions
-from xlate.array_types import AnyInts, Ints
+from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
 from xlate.arrays.scratch import Scratch
-from xlate.arrays.stored import HEADER, StoredArrays, layout_of, open_arrays, save_arrays
+from xlate.arrays.stored import HEADER, StoredArrays, layout_of, open_arrays, read_header, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
 from xlate.settings import Json
@@ -34,7 +34,7 @@ from xlate.text.folders import Fields, check_fields, read_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, split_tokens
-from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary
+from xlate.text.vocabulary import EncodedText, Numbering, TokenText, Vocabulary
 from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
 
@@ -262,10 +262,11 @@ class WorkDirectory(TextSides):
 
     @cached_property
     def vocabularies(self) -> dict[str, Vocabulary]:
-        """The words of both sides of the training text."""
+        """The words of both sides of the training text, and of its further translations."""
         corpus = self.path / "corpus"
         open_arrays(corpus, VOCABULARIES, {})
-        return {side: Vocabulary.load(corpus / f"vocabulary.{side}") for side in SIDES}
+        files = map(Path, read_header(corpus, VOCABULARIES)["files"])
+        return {file.name.removeprefix("vocabulary."): Vocabulary.load(corpus / file) for file in files}
 
     @property
     def source_vocabulary(self) -> Vocabulary:
@@ -446,6 +447,16 @@ class WorkDirectory(TextSides):
         """The source words of a training pair, with their factors if the text has any."""
         words = [*self.source_vocabulary.words_of(self.encoded[0][row])]
         return with_factors(words, {name: texts(row) for name, texts in self._training_factors.items()})
+
+    def training_references(self, row: int) -> list[Ints32]:
+        """The target of a training pair and its further translations, numbered by `Numbering`."""
+        source, target = (text[row] for text in self.encoded)
+        numbering = Numbering(self.target_vocabulary, self.source_vocabulary.words_of(source))
+        return [target, *(numbering.ids(text[row]) for text in self._further_targets)]
+
+    @cached_property
+    def _further_targets(self) -> list[TokenText]:
+        return [self.training_tokens(name) for name in self.vocabularies if name not in SIDES]
 
     @cached_property
     def _training_factors(self) -> dict[str, Callable[[int], list[str]]]:

@@ -33,6 +33,10 @@ class DataConfig(_DataKeys):
     root: str | None = key("the folder that {root} refers to", None)
     train_source: list[str] = key("files of the source side")
     train_target: list[str] = key("files of the target side, parallel line by line")
+    train_references: list[str] = key(
+        "further translations of the training source, each one file for all of it; lists of the text are scored on all",
+        [],
+    )
     dev_source: str | None = key("source of the dev set", None)
     dev_references: list[str] = key("its references", [])
     test_source: str | None = key("source of the test set", None)

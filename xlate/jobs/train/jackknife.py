@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -167,8 +168,9 @@ class Jackknife:
                 if stop():
                     raise Stopped
                 found.append(arrays)
-            references = EncodedText.from_ids(self.work.encoded[1][s] for s in some.tolist())
-            lists = system.numbered(listed(found, references, np.arange(len(some) + 1), some))
+            references = [self.work.training_references(s) for s in some.tolist()]
+            text = EncodedText.from_ids(chain.from_iterable(references))
+            lists = system.numbered(listed(found, text, offsets_of([*map(len, references)]), some))
             figures = {"seconds": round(time.perf_counter() - start, 2), **headroom(lists)}
             with StoreWriter(path, system.columns, 0, statistic_names(), figures) as writer:
                 writer.append(lists)
