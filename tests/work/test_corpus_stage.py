@@ -45,6 +45,28 @@ def test_the_end_of_the_training_text_is_the_dev_set(tmp_path: Path) -> None:
     assert read_lines(stage / "dev.reference.0.gz") == [f"en {n}" for n in (7, 8, 9)]
 
 
+def test_further_translations_of_the_training_text(tmp_path: Path) -> None:
+    others = {"one": [f"Seen {n}" for n in range(10)], "two": [f"en {n} fr" for n in range(10)]}
+    data = corpus(tmp_path, dev_pairs=3, train_references=[str(tmp_path / name) for name in others])
+    write_lines(tmp_path / "train.en", [f"en {n}" if n != 1 else "" for n in range(10)])
+    for name, lines in others.items():
+        write_lines(tmp_path / name, lines)
+    stage = built(data, tmp_path / "corpus")
+    # The second pair is left out, and so are its further translations.
+    assert read_lines(stage / "train.reference.0.gz") == [f"Seen {n}" for n in (0, 2, 3, 4, 5, 6)]
+    work = WorkDirectory(tmp_path)
+    target, known = work.target_vocabulary.ids, len(work.target_vocabulary)
+    # A word of the source has a number after those of the target, and a word that is in neither the next one.
+    assert [words.tolist() for words in work.training_references(1)] == [
+        target(["en", "2"]).tolist(),
+        [known + 2, *target(["2"])],
+        [*target(["en", "2"]), known],
+    ]
+    write_lines(tmp_path / "two", others["two"][:-1])
+    with pytest.raises(InputError, match="a reference of a different length"):
+        built(data, tmp_path / "corpus")
+
+
 def test_tokenised_text_is_made_plain(tmp_path: Path) -> None:
     stage = built(corpus(tmp_path, tokenized=["test"]), tmp_path / "corpus")
     assert read_lines(stage / "test.source.gz") == ["l'an de \"fr\", n'est-ce & co"]

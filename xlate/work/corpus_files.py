@@ -20,8 +20,6 @@ from xlate.work.stages import file_hash
 
 SPLITS = ("train", "dev", "test")
 SIDES = ("source", "target")
-# With a number, a further translation of the training text, which is handled like its target side.
-REFERENCE = "reference."
 MADE = "made.json"
 _FACTOR_FILES = re.compile(rf"({'|'.join(SPLITS)})_({'|'.join(SIDES)})_(.+)")
 
@@ -33,7 +31,8 @@ class CorpusFiles:
     Attributes:
         data: the configuration.
         languages: those of `source` and `target`.
-        held: the files of text by split and side.
+        held: the files of text by split and side; further translations of the training text are the sides
+            `reference.0` and so on, and handled like its target.
         tagger_classes: the word classes that the source is tagged with.
         factors: by split and side, the files of each factor that has its own files, one per text.
         documents: by split, the files that name the document of each sentence, one per text.
@@ -50,7 +49,7 @@ class CorpusFiles:
     @property
     def references(self) -> list[str]:
         """The names of further translations of the training text."""
-        return [f"{REFERENCE}{number}" for number in range(len(self.held["train", "reference"]))]
+        return [side for split, side in self.held if split == "train" and side not in SIDES]
 
     def joined_factors(self, side: str) -> FactorNames:
         """The factors that are joined to the words in a side's files."""
@@ -95,11 +94,11 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
     texts = {
         ("train", "source"): data.train_source,
         ("train", "target"): data.train_target,
-        ("train", "reference"): data.train_references,
         ("dev", "source"): [data.dev_source] if data.dev_source else [],
         ("dev", "target"): data.dev_references,
         ("test", "source"): [data.test_source] if data.test_source else [],
         ("test", "target"): data.test_references,
+        **{("train", f"reference.{number}"): [name] for number, name in enumerate(data.train_references)},
     }
     files = CorpusFiles(
         data=data,
@@ -270,7 +269,7 @@ def corpus_identity(files: CorpusFiles) -> Json:
     later: Json = {
         "dev_pairs": data.dev_pairs or None,
         "compounds": data.compounds,
-        "train_references": [file_hash(path) for path in files.held["train", "reference"]],
+        "train_references": [file_hash(*files.held["train", name]) for name in files.references],
         "tokenized": sorted(data.tokenized),
         "factors": {
             side: {

@@ -160,7 +160,8 @@ def store_texts(files: CorpusFiles, folder: Path) -> Json:
     paths = (files.held["train", side] for side in SIDES)
     for source, target, *counts in zip(*paths, *lengths.values(), strict=True):
         check_sides(source, counts[0], target, counts[1])
-    for name, path in zip(files.references, files.held["train", "reference"], strict=True):
+    for name in files.references:
+        (path,) = files.held["train", name]
         check_reference(path, _store(folder, f"train.{name}", iterate_lines(path)), sum(lengths["source"]))
     more = chain.from_iterable(map(iterate_lines, files.lm_text))
     return {"train": lengths["source"], "lm": _store(folder, "lm.target", more), "size": PART}

@@ -450,13 +450,13 @@ class WorkDirectory(TextSides):
 
     def training_references(self, row: int) -> list[Ints32]:
         """The target of a training pair and its further translations, numbered by `Numbering`."""
-        source, target = (text[row] for text in self.encoded)
-        numbering = Numbering(self.target_vocabulary, self.source_vocabulary.words_of(source))
-        return [target, *(numbering.ids(text[row]) for text in self._further_targets)]
+        numbering = Numbering(self.target_vocabulary, self.source_vocabulary.words_of(self.encoded[0][row]))
+        return [numbering.ids(text[row]) for text in self.training_targets]
 
     @cached_property
-    def _further_targets(self) -> list[TokenText]:
-        return [self.training_tokens(name) for name in self.vocabularies if name not in SIDES]
+    def training_targets(self) -> list[TokenText]:
+        """The target of the training text, and its further translations."""
+        return [self.training_tokens(name) for name in self.vocabularies if name != "source"]
 
     @cached_property
     def _training_factors(self) -> dict[str, Callable[[int], list[str]]]:

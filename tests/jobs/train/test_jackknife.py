@@ -13,6 +13,7 @@ import pytest
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded
+from xlate.candidates.nbest import statistic_names
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.learning.settings import FoldedListsConfig
 from xlate.machine import Stopped
@@ -22,6 +23,8 @@ from xlate.search.settings import PhraseSearch
 from xlate.text.vocabulary import EncodedText
 
 FOLD_I = np.array([1, 0, 1, 0, 0])
+# Numbered words. Every translation is word 3.
+REFERENCES = [[np.array(words, np.int32) for words in texts] for texts in ([[4], [3]], [[3]], [[4]], [[3]], [[5], [4]])]
 
 
 class ToyFolds:
@@ -44,8 +47,9 @@ class ToyFolds:
 
 
 def jackknife(folder: Path, **given: int) -> tuple[Jackknife, ToyFolds]:
-    texts = None, EncodedText.from_ids([np.array([3], np.int32)] * len(FOLD_I))
-    work: Any = SimpleNamespace(path=folder, encoded=texts, training_sentence=lambda s: [str(s)])
+    work: Any = SimpleNamespace(
+        path=folder, training_sentence=lambda s: [str(s)], training_references=lambda s: REFERENCES[s]
+    )
     models, weights = ToyFolds(), Weights(np.ones(1), np.zeros(0), ("f",))
     settings = FoldedListsConfig(folds=2, shard=2, **given)
     return Jackknife(work, models, weights, PhraseSearch(algorithm="stack"), settings), models
@@ -58,6 +62,8 @@ def test_every_sentence_is_decoded_by_the_system_without_its_fold(tmp_path: Path
     lists = CandidateBatch.joined(list(made.shards()))
     assert lists.sentence_I is not None
     assert lists.dense_CD[:, 0].tolist() == (10 * FOLD_I[lists.sentence_I] + lists.sentence_I).tolist()
+    matched_C = lists.gain_CG[:, statistic_names().index("correct_1")]
+    assert matched_C[np.argsort(lists.sentence_I)].tolist() == [1, 1, 0, 1, 0]
     assert sorted(lists.sentence_I.tolist()) == [0, 1, 2, 3, 4]
 
 

@@ -222,7 +222,7 @@ def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, m
     """
     sources = list(work.training_tokens("source"))
     if tune.source is None:
-        text = TuningText(sources, [[words] for words in work.training_tokens("target")])
+        text = TuningText(sources, [[*texts] for texts in zip(*work.training_targets, strict=True)])
         kept = not_too_long([len(words) for words in sources], most, "training text")
     else:
         text = tuning_text(tune, work, most, "source.text", work)
