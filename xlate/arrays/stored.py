@@ -156,7 +156,7 @@ MAGIC = "xlate-arrays"
 VERSION = 2
 HEADER = "header.json"
 # How files are mapped, as `np.memmap` names it; None reads them into memory.
-MapMode = Literal["r", "r+", "c"] | None
+MapMode = Literal["r"] | None
 # The dtype and the number of dimensions of each array in a kind of folder, by name.
 Layout = Mapping[str, tuple[Any, int]]
 
@@ -294,8 +294,7 @@ def open_arrays(
         kind: the kind of arrays that it must hold.
         layout: the arrays that this kind has; those named in `optional` may be missing.
         check: checks that the values are in range, and raises InputError if not.
-        mode: how they are mapped; None to read the arrays into memory. Compiled loops see arrays mapped by `r+` or `c`
-            as writable, like those in memory; `c` is for this process alone, and for arrays that would fit into memory.
+        mode: how they are mapped; None to read the arrays into memory.
 
     Raises:
         InputError: there is no such folder, it has another kind or version, or a file is missing, damaged or of another
@@ -472,10 +471,7 @@ def _open(path: Path, entry: Mapping[str, Any], mode: MapMode) -> AnyArray:
             if seen != wanted or len(wanted) + int(np.prod(shape)) * dtype.itemsize != entry["bytes"]:
                 raise unusable(path, "damaged", repr(seen), repr(wanted))
             if 0 in shape or mode is None:
-                array: AnyArray = np.fromfile(stream, dtype).reshape(shape)
-                # Read-only like mapped arrays: numba would compile another version for writable arrays.
-                array.flags.writeable = mode != "r"
-                return array
+                return np.fromfile(stream, dtype).reshape(shape)
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.
         return np.asarray(np.memmap(path, dtype, mode, len(wanted), shape))
     except OSError as error:

@@ -144,11 +144,7 @@ def _automaton(arpa: ArpaModel, scratch: Scratch) -> NgramArrays:
                 raise _unusable(arpa, "appears twice", words_Kn[twice], "each n-gram once")
     merge_contexts(slots_H, contexts_N, extended_N, scratch.filled(contexts, np.int32(0)))
     (tags_H,) = scratch.stored((slot_tags(slots_H["key"][piece]),) for piece in pieces(len(slots_H)))
-    arrays = NgramArrays(slots_H, tags_H, contexts_N)
-    for array in arrays:
-        # Read-only, like those of a stored model: numba would compile another version for arrays that can be written.
-        array.flags.writeable = False
-    return arrays
+    return NgramArrays(slots_H, tags_H, contexts_N)
 
 
 def _unusable(arpa: ArpaModel, fault: str, words_n: Ints32, expected: str) -> InputError:

@@ -60,10 +60,7 @@ class Matches:
 
     def select(self, keep_M: Bools) -> Matches:
         """The matches marked true; the number of sentences stays the same."""
-        rows_M5, offsets_S1 = np.ascontiguousarray(self.rows_M5[keep_M]), offsets_of(keep_M)[self.offsets_S1]
-        # Read-only like stored ones, so that loops are compiled for one kind of array.
-        rows_M5.flags.writeable = offsets_S1.flags.writeable = False
-        return Matches(rows_M5, offsets_S1)
+        return Matches(np.ascontiguousarray(self.rows_M5[keep_M]), offsets_of(keep_M)[self.offsets_S1])
 
     def save(self, directory: str | Path) -> None:
         """Writes the matches into a directory as a folder of arrays."""
@@ -123,8 +120,6 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
         int(max(lengths)),
         sides(source, target),
     )
-    # Read-only like stored ones, so that compiled loops see one kind of array and are compiled once.
-    rows_M5.flags.writeable = offsets_S1.flags.writeable = False
     return Matches(rows_M5, offsets_S1)
 
 

@@ -134,7 +134,7 @@ class Runs(Scratch):
             InputError: one of them is damaged.
         """
         for number in range(len(list(folder.glob(f"*/{HEADER}")))):
-            held = open_arrays(folder / str(number), RUN, layout_of(Run)[0], mode="c")
+            held = open_arrays(folder / str(number), RUN, layout_of(Run)[0])
             self._runs.append(Run(**held.fields()))
 
     def merge(self, last: Run | None = None, inverse: Callable[[EncodedText], Ints32] | None = None) -> Merged:

@@ -67,8 +67,7 @@ def load_text(folder: Path, words: int) -> EncodedText:
         check_within(stored, "ids_T", 0, words)
         check_offsets(stored, "offsets_S1", len(stored["ids_T"]))
 
-    # Writable like a text in memory: numba would compile another version of every loop.
-    stored = open_arrays(folder, TEXT, layout_of(EncodedText)[0], check, mode="c")
+    stored = open_arrays(folder, TEXT, layout_of(EncodedText)[0], check)
     return EncodedText(stored["ids_T"], stored["offsets_S1"])
 
 
@@ -325,7 +324,7 @@ class WorkDirectory(TextSides):
             check_offsets(stored, "offsets_S1", len(stored["source_L"]))
             check_positions(Links(**stored.arrays), np.diff(source.offsets_S1), np.diff(target.offsets_S1))
 
-        return Links(**open_arrays(self.path / "align" / "links", LINKS, layout_of(Links)[0], check, mode="c").arrays)
+        return Links(**open_arrays(self.path / "align" / "links", LINKS, layout_of(Links)[0], check).arrays)
 
     def pairs(self, rows: AnyInts) -> tuple[EncodedText, EncodedText, Links]:
         """Source, target and links of some training pairs."""

@@ -285,7 +285,7 @@ def _stored(
             if run.ranks.leads:
                 writer.append(lists)
     run.ranks.wait()
-    return CandidateStore.open(folder, mode="r+").arrays
+    return CandidateStore.open(folder).arrays
 
 
 def _learner(
