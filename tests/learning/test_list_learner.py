@@ -138,6 +138,18 @@ def test_training_stops_when_nothing_changes():
     assert len(list(learner.epochs())) == 2
 
 
+def test_of_equal_epochs_the_first_is_kept():
+    """Nothing in the held-out lists gains anything, so their loss is always 0."""
+    _, batch, gain_C = random_lists(9, lists=30)
+    gain_C[: batch.candidate_offsets_I1[5]] = 0.0
+    given = batch.arrays(gain_C, parts=True), np.ones((batch.candidates, 10)), np.arange(30) < 5, F
+    learner = ListLearner(*given, plain_settings(objective="expected_bleu"))
+    before, after = learner.epochs()
+    assert before.heldout_loss == after.heldout_loss == 0.0
+    assert after.active > 0
+    assert not learner.weights.sparse_F.any()
+
+
 def test_lists_are_needed():
     _, batch, gain_C = random_lists(1)
     with pytest.raises(InputError, match="lists"):

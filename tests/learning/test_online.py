@@ -319,6 +319,23 @@ def test_what_is_held_out_is_not_learned_from(tmp_path: Path) -> None:
     assert float(bleu_scores(np.sum(rows, axis=0)[None])[0]) == pytest.approx(best)
 
 
+class SteadyToy(Toy):
+    """The same, but what is measured, the best of each sentence alone, is the same under all weights."""
+
+    def decode(self, weights: Weights, rows: Matrix, size: int) -> CandidateBatch:
+        return super().decode(start() if size == 1 else weights, rows, size)
+
+
+def test_of_equal_iterations_the_first_is_the_best(tmp_path: Path) -> None:
+    first, last = (
+        whole(online(tmp_path / str(n), TillmannZhang(1.0, 0.02), SteadyToy(), select="best", iterations=n))
+        for n in (1, 3)
+    )
+    assert len(last[1]) == 3
+    assert {one["average_bleu"] for one in last[1]} == {first[1][0]["average_bleu"]}
+    assert np.array_equal(first[0], last[0])
+
+
 def test_a_list_without_translations_is_no_step(tmp_path: Path) -> None:
     learner = online(tmp_path, Mira()).learner
     nothing = Toy().decode(learner.weights, np.array([0]), 8).taken({"I": np.zeros(0, int), "C": [], "P": []})

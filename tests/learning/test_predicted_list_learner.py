@@ -11,9 +11,11 @@ import torch
 
 from tests.learning.test_list_learner import LOSSES, plain_settings, steps_of
 from tests.scoring.predicted_scorer import PredictedScorer
+from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.lists import PredictedParts, predicted_pass, predicted_room, span_logs
+from xlate.kernels.learning.slopes import Learned
 from xlate.learning.list_learner import PredictedListLearner, loss_of_lists, rule_of_lists
 from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.settings import ListsConfig
@@ -66,17 +68,22 @@ def lists_of(seed: int, lists: int = 12, alone: bool = False) -> tuple[Candidate
     return batch, spans, PredictedParts(spans.arrays(), first_I1, choice_P, start_P, WEIGHT, alone)
 
 
+def stepped(
+    order_I: Ints, batch: CandidateBatch, parts: PredictedParts, learned: Learned, settings: ListsConfig
+) -> float:
+    """One pass over some lists; their summed loss."""
+    lists = batch.arrays(parts=True)
+    room, slope = predicted_room(lists, parts, SIZE), loss_of_lists(settings).slope.pointer
+    room.lists.state[0] = settings.seed
+    total = predicted_pass(order_I, lists, parts, learned, steps_of(settings), room, slope)
+    assert not room.gradient_F.any()
+    return total
+
+
 def one_step(batch: CandidateBatch, parts: PredictedParts, weights: Any, settings: ListsConfig) -> tuple[float, Any]:
     """The summed loss, and the weights after one step over all lists."""
-    count, rule = len(batch), rule_of_lists(settings)
-    state = rule.learned(np.zeros(0), weights.astype(np.float32))
-    lists, whole = batch.arrays(parts=True), replace(settings, batch=count)
-    room = predicted_room(lists, parts, SIZE)
-    room.lists.state[0] = settings.seed
-    total = predicted_pass(
-        np.arange(count), lists, parts, state, steps_of(whole), room, loss_of_lists(settings).slope.pointer
-    )
-    assert not room.gradient_F.any()
+    state = rule_of_lists(settings).learned(np.zeros(0), weights.astype(np.float32))
+    total = stepped(np.arange(len(batch)), batch, parts, state, replace(settings, batch=len(batch)))
     return total, state.sparse_F
 
 
@@ -122,6 +129,18 @@ def test_a_step_by_adagrad_is_made_of_the_whole_gradient() -> None:
     assert sure.sum() > 20
     assert after[sure] == pytest.approx(-0.25 * np.sign(gradient[sure]), rel=1e-2)
     assert after[np.abs(gradient) < 1e-14] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_last_batch_is_the_mean_of_the_lists_that_are_left() -> None:
+    batch, _, parts = lists_of(3)
+    settings = plain_settings(batch=5, rate=0.5)
+    whole, apart = (rule_of_lists(settings).learned(np.zeros(0), np.zeros(SIZE, np.float32)) for _ in range(2))
+    stepped(np.arange(12), batch, parts, whole, settings)
+    for first, last in ((0, 5), (5, 10), (10, 12)):
+        before = apart.sparse_F.copy()
+        stepped(np.arange(first, last), batch, parts, apart, replace(settings, batch=last - first))
+        assert (apart.sparse_F != before).any()
+    np.testing.assert_array_equal(whole.sparse_F, apart.sparse_F)
 
 
 def test_a_span_of_which_every_hypothesis_has_the_same_moves_nothing() -> None:
