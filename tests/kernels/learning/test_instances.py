@@ -15,6 +15,7 @@ from tests.candidates.plain_lists import crossed
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
+from xlate.compiled import Inner
 from xlate.kernels.learning.instances import instance_pass, prediction_errors
 from xlate.kernels.learning.scores import plain_scores
 from xlate.kernels.learning.slopes import Steps
@@ -198,8 +199,9 @@ def test_as_plain_python_every_index_is_within_its_array(
     batch = random_batch(rng, 3, candidates=200)
     weights_W, expected_W = np.zeros(DENSE + SPARSE), np.zeros(DENSE + SPARSE)
     eager_epoch(batch, np.arange(3), expected_W, steps(0.1, 0.1))
-    # Only compiled code can be lent arrays.
+    # Only compiled code can be lent arrays, and only it calls inner functions.
     monkeypatch.setattr("xlate.kernels.learning.instances.lent", lambda arrays: arrays)
+    monkeypatch.setattr(Inner, "__call__", lambda inner, *arguments: inner.py_func(*arguments))
     plain = LocalSoftmax.slope.function
     run(batch, np.arange(3), weights_W, steps(0.1, 0.1), kernel=instance_pass.py_func, slope=plain)
     close(weights_W, expected_W)
