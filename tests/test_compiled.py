@@ -7,13 +7,15 @@ import pickle
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
+from numba import int64
 from numba.core.caching import IndexDataCacheFile
 from numba.core.event import Event, EventStatus
 
 from tests.parts import from_python
 from xlate import compiled
-from xlate.compiled import Announcer, inner
+from xlate.compiled import Announcer, inner, loop
 
 
 def test_one_line_once_it_takes_long(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -53,9 +55,30 @@ def test_code_kept_for_a_module_that_is_gone_is_compiled_anew(tmp_path: Path) ->
     assert file.load("key") == 2
 
 
+FIVE = 5
+
+
 @inner
 def doubled(number: int) -> int:
     return 2 * number
+
+
+@loop
+def in_many_ways(given_N: np.ndarray) -> int:  # type: ignore[type-arg]
+    total, so_far = doubled(FIVE) + doubled(number=0), 0
+    while so_far < 8:
+        so_far = doubled(so_far) + 1
+    return total + so_far + doubled(given_N[0])
+
+
+def test_a_function_is_compiled_once_whatever_it_is_called_with() -> None:
+    given_N = np.array([4])
+    assert in_many_ways(given_N) == 10 + 15 + 8
+    given_N.flags.writeable = False
+    assert in_many_ways(given_N) == 10 + 15 + 8
+    assert len(in_many_ways.signatures) == 1
+    assert in_many_ways(given_N.astype(np.int32)) == 10 + 15 + 8
+    assert doubled.signatures == [(int64,)]
 
 
 def test_python_cannot_call_an_inner_function() -> None:

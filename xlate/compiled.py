@@ -45,9 +45,10 @@ IndexDataCacheFile._load_index = _index  # type: ignore[method-assign]
 
 
 class Compiled(CPUDispatcher):
-    """A compiled function, for the same kinds of arguments only once.
+    """A function that is compiled once for arguments of the same kind.
 
-    Numba would compile it again for arrays that cannot be written, and for each constant that another function passes.
+    Numba would compile it again for arrays that cannot be written, and, when another compiled function calls it, for
+    constants and for integers of fewer than 64 bits.
     """
 
     def typeof_pyval(self, value: Any) -> Any:
@@ -55,8 +56,14 @@ class Compiled(CPUDispatcher):
         return _writable(super().typeof_pyval(value))
 
     def get_call_template(self, arguments: Any, named: Any) -> Any:
-        """What a call with these types leads to: that of a constant is that of any other number."""
-        return super().get_call_template(tuple(map(types.unliteral, arguments)), named)
+        """What a call from compiled code leads to; constants and short integers count as integers of 64 bits."""
+        named = {name: _widest(kind) for name, kind in dict(named).items()}
+        return super().get_call_template(tuple(map(_widest, arguments)), named)
+
+
+def _widest(kind: Any) -> Any:
+    kind = cast(Any, types).unliteral(kind)
+    return types.int64 if isinstance(kind, types.Integer) and cast(Any, kind).signed else kind
 
 
 def _writable(kind: Any) -> Any:
@@ -82,7 +89,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _decorator(dispatcher: type[Compiled] = Compiled, **options: Any) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         # Numba would also compile a wrapper for callers in C. Nothing here calls it, and it takes a fifth of the time.
-        made = cast(Any, njit)(cache=True, no_cfunc_wrapper=True, **options)(function)
+        wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": dispatcher is Inner}
+        made = cast(Any, njit)(cache=True, **wrappers, **options)(function)
         made.__class__ = dispatcher
         return cast(Function, made)
 
@@ -95,17 +103,11 @@ compiled = _decorator()
 """A function that keeps the lock."""
 inlined = _decorator(inline="always")
 """A function that numba inlines before it infers types."""
-inner = _decorator(Inner, no_cpython_wrapper=True)
+inner = _decorator(Inner)
 """A function that only compiled functions call."""
-embedded = _decorator(Inner, no_cpython_wrapper=True, forceinline=True)
+embedded = _decorator(Inner, forceinline=True)
 """An inner function that LLVM inlines."""
-summed = _decorator(
-    Inner,
-    no_cpython_wrapper=True,
-    forceinline=True,
-    error_model="numpy",
-    fastmath={"reassoc", "nsz", "contract"},
-)
+summed = _decorator(Inner, forceinline=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
 """An inner function that LLVM inlines, with sums that it may compute in any order and divisions that raise no error:
 both allow vector instructions."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import int64, njit
+from numba import njit
 
 from tests.phrases.small_corpora import encoded
 from xlate.arrays.ragged import offsets_of
@@ -26,7 +26,6 @@ from xlate.kernels.memory import (
     preorder,
     room_for,
     spell,
-    whole,
 )
 
 KEYS = st.lists(st.integers(0, 2**64 - 2), unique=True, max_size=40)
@@ -75,28 +74,6 @@ def test_counts_and_order(rng):
     assert tally.count_K[:size].tolist() == list(expected.values())
     np.testing.assert_array_equal(tally.keys_K[rows_Q], keys_Q)
     assert size > 2000
-
-
-FIVE = 5
-
-
-@njit
-def doubled(number: int) -> int:
-    return 2 * number
-
-
-@njit
-def in_many_ways(given_N: np.ndarray) -> int:  # type: ignore[type-arg]
-    total, so_far = doubled(whole(FIVE)) + doubled(whole(0)), whole(0)
-    while so_far < 8:
-        so_far = doubled(so_far) + 1
-    return total + so_far + doubled(whole(given_N[0]))
-
-
-def test_a_function_is_compiled_once_whatever_it_is_called_with() -> None:
-    assert whole(-3) == -3
-    assert in_many_ways(np.array([4], np.int32)) == 10 + 15 + 8
-    assert doubled.signatures == [(int64,)]
 
 
 ROWS = st.lists(st.lists(st.integers(0, 3) | st.just(2**31 - 1), max_size=5), max_size=30)

@@ -471,7 +471,9 @@ def _open(path: Path, entry: Mapping[str, Any], mode: MapMode) -> AnyArray:
             if seen != wanted or len(wanted) + int(np.prod(shape)) * dtype.itemsize != entry["bytes"]:
                 raise unusable(path, "damaged", repr(seen), repr(wanted))
             if 0 in shape or mode is None:
-                return np.fromfile(stream, dtype).reshape(shape)
+                array: AnyArray = np.fromfile(stream, dtype).reshape(shape)
+                array.flags.writeable = mode is None
+                return array
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.
         return np.asarray(np.memmap(path, dtype, mode, len(wanted), shape))
     except OSError as error:

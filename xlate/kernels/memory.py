@@ -181,16 +181,6 @@ def count(tally: Tally, key: np.uint64) -> int:
     return int(row)
 
 
-@inlined
-def whole(number: int) -> int:
-    """The same number, as a 64-bit one.
-
-    The compiler treats a constant, a variable that begins as one, and a 32-bit number as types of their own. Passing
-    one would compile a second version of a large function, which takes seconds and does the same.
-    """
-    return int(np.int64(number))
-
-
 ROOT = 0
 
 

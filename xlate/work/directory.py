@@ -264,8 +264,8 @@ class WorkDirectory(TextSides):
         """The words of both sides of the training text, and of its further translations."""
         corpus = self.path / "corpus"
         open_arrays(corpus, VOCABULARIES, {})
-        files = map(Path, read_header(corpus, VOCABULARIES)["files"])
-        return {file.name.removeprefix("vocabulary."): Vocabulary.load(corpus / file) for file in files}
+        names = read_header(corpus, VOCABULARIES)["files"]
+        return {name.removeprefix("vocabulary."): Vocabulary.load(corpus / name) for name in names}
 
     @property
     def source_vocabulary(self) -> Vocabulary:
@@ -448,7 +448,7 @@ class WorkDirectory(TextSides):
         return with_factors(words, {name: texts(row) for name, texts in self._training_factors.items()})
 
     def training_references(self, row: int) -> list[Ints32]:
-        """The target of a training pair and its further translations, numbered by `Numbering`."""
+        """The target of a training pair and its further translations, (words,) each, numbered by `Numbering`."""
         numbering = Numbering(self.target_vocabulary, self.source_vocabulary.words_of(self.encoded[0][row]))
         return [numbering.ids(text[row]) for text in self.training_targets]
 

@@ -34,7 +34,7 @@ class DataConfig(_DataKeys):
     train_source: list[str] = key("files of the source side")
     train_target: list[str] = key("files of the target side, parallel line by line")
     train_references: list[str] = key(
-        "further translations of the training source, each one file for all of it; lists of the text are scored on all",
+        "further translations of the training text, a file each; what learns from lists of the text is scored on all",
         [],
     )
     dev_source: str | None = key("source of the dev set", None)

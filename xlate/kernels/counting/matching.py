@@ -8,7 +8,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints8, Ints32
 from xlate.compiled import compiled, inlined, inner, loop
-from xlate.kernels.memory import HashTable, bounds, find, grown, pack, places, row_values, whole
+from xlate.kernels.memory import HashTable, bounds, find, grown, pack, places, row_values
 from xlate.kernels.pairs import LEFT, RIGHT, Sides
 
 
@@ -66,7 +66,7 @@ def match_sentences(
     offsets_S1 = np.zeros(len(text.source_offsets_S1), np.int64)
     matches_M5 = np.empty((1 << 16, 5), np.int32)
     latest_Q = np.full(target_finder.row_N.max() + 1, -1, np.int32)
-    size = whole(0)
+    size = 0
     for s in range(len(offsets_S1) - 1):
         source = row_values(text.source_T, text.source_offsets_S1, s)
         target = row_values(text.target_U, text.target_offsets_S1, s)
@@ -145,7 +145,7 @@ def orientation_bigrams(matches_M5: Ints32, offsets_S1: Ints) -> tuple[Ints32, I
     predecessor_E = np.empty(capacity, np.int32)
     successor_E = np.empty(capacity, np.int32)
     orientation_E = np.empty(capacity, np.int8)
-    size = whole(0)
+    size = 0
     for s in range(len(offsets_S1) - 1):
         low, high = bounds(offsets_S1, s)
         if low == high:

@@ -14,7 +14,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, inner, lent, loop
-from xlate.kernels.memory import ROOT, Trie, child, grown, new_trie, room, spell, whole
+from xlate.kernels.memory import ROOT, Trie, child, grown, new_trie, room, spell
 
 
 class GraphArcs(NamedTuple):
@@ -122,11 +122,11 @@ def k_best_paths(graph: GraphArcs, texts: Texts, most: int) -> tuple[Ints, Ints3
 
     Labels below 0, such as that of the end of the sentence, have no words and are omitted.
     """
-    frontier, longest = _new_frontier(graph, texts, most), whole(1)
+    frontier, longest = _new_frontier(graph, texts, most), 1
     for label in range(len(texts.offsets_O1) - 1):
         longest = max(longest, texts.offsets_O1[label + 1] - texts.offsets_O1[label])
     if graph.goal >= 0:
-        _push(frontier, whole(0), 0.0, whole(0), whole(ROOT), whole(ROOT))
+        _push(frontier, 0, 0.0, 0, ROOT, ROOT)
     while frontier.sizes[1] > 0 and frontier.sizes[3] < most:
         frontier = _with_room(frontier, longest)
         _take(frontier, most)
@@ -191,12 +191,12 @@ def _take(frontier: Frontier, most: int) -> None:
         if sizes[1] == 0 or sizes[3] == most:
             return
         path = frontier.waiting[frontier.heap[0]]
-        score, node, rank = path.score, whole(path.node), whole(path.rank)
-        text, last = whole(path.text), whole(path.last)
+        score, node, rank = path.score, path.node, path.rank
+        text, last = path.text, path.last
         _drop_top(frontier)
         _push(frontier, node, score, rank + 1, text, last)
         arc = frontier.order_A[frontier.offsets_N1[node] + rank]
-        label, target = graph.label_A[arc], whole(graph.target_A[arc])
+        label, target = graph.label_A[arc], graph.target_A[arc]
         if texts.distinct:
             if label >= 0:
                 for at in range(texts.offsets_O1[label], texts.offsets_O1[label + 1]):
@@ -208,13 +208,13 @@ def _take(frontier: Frontier, most: int) -> None:
         score += graph.score_A[arc]
         if label >= 0:
             frontier.label_K[sizes[2]], frontier.before_K[sizes[2]] = label, last
-            last = whole(sizes[2])
+            last = sizes[2]
             sizes[2] += 1
         if target == graph.goal:
             frontier.found_score[sizes[3]], frontier.found_last[sizes[3]] = score, last
             sizes[3] += 1
         else:
-            _push(frontier, target, score, whole(0), text, last)
+            _push(frontier, target, score, 0, text, last)
 
 
 @embedded

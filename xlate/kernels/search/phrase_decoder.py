@@ -16,7 +16,7 @@ import numpy as np
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.lm import fetch_ahead
-from xlate.kernels.memory import Trie, room, whole
+from xlate.kernels.memory import Trie, room
 from xlate.kernels.search.cube_heap import (
     STEPS,
     UNASKED,
@@ -129,7 +129,7 @@ def extended(sentence: PhraseSentence, held: Held, node: int) -> Held:
     """The search with all moves of one hypothesis, for the readable search."""
     work = Work(sentence, held[0], held[1], held[2])
     if work.coverages.covers[cover_of(work.search.nodes[node])].level == sentence.words:
-        work = with_room_for(work, whole(1), whole(0))
+        work = with_room_for(work, 1, 0)
         end_sentence(work, node)
     else:
         work = _with_moves(work, node)
@@ -154,7 +154,7 @@ def described(sentence: PhraseSentence, held: Held, node_M: Ints32) -> tuple[Int
 @loop
 def search_cubes(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
-    none, nodes = whole(0), nodes_of_move(sentence.histories)
+    none, nodes = 0, nodes_of_move(sentence.histories)
     work, cubes = new_work(sentence), no_cubes(sentence.words)
     for level in range(sentence.words):
         search, coverages = work.search, work.coverages
@@ -172,10 +172,10 @@ def search_cubes(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
         cubes = cubes_with_room(cubes, none, none, corners)
         work = Work(sentence, search, coverages, room(work.stacks, corners))
         _fill_heap(work, cubes, level + 1)
-        taken = whole(0)
+        taken = 0
         while taken >= 0:
-            work = with_room_for(work, whole(STEPS), whole((3 + nodes) * STEPS))
-            cubes = cubes_with_room(cubes, none, none, whole(2 * STEPS))
+            work = with_room_for(work, STEPS, (3 + nodes) * STEPS)
+            cubes = cubes_with_room(cubes, none, none, 2 * STEPS)
             taken = _take_best(work, cubes, level + 1, taken)
     return finished(finish(work))
 
@@ -256,7 +256,7 @@ def _take_best(work: Work, cubes: Cubes, level: int, taken: int) -> int:
         if taken == work.sentence.pop_limit or cubes.sizes[3] == 0 or cubes.estimates[0] < bars_L[level]:
             return NONE
         top = cubes.cells[cubes.heap[0]]
-        cube, row, option, node = whole(top.cube), whole(top.row), top.option, cubes.rows_R[top.row]
+        cube, row, option, node = top.cube, top.row, top.option, cubes.rows_R[top.row]
         if top.lm_state == UNASKED:
             top.score, top.lm_state = _scored(work, node, option)
             sift_down(cubes, cubes.heap[0], cubes.estimates[0] + top.score - work.sentence.alone_O[option])

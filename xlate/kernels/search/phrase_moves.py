@@ -14,7 +14,7 @@ import numpy as np
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import call_through, embedded, inlined, inner, loop, pointer, types
 from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, phrase_logprob, remembered, step
-from xlate.kernels.memory import ROOT, Trie, child, new_trie, room, whole
+from xlate.kernels.memory import ROOT, Trie, child, new_trie, room
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,
@@ -264,8 +264,8 @@ def new_work(sentence: PhraseSentence) -> Work:
     coverages = new_coverages(Spans(n, sentence.longest, limit, offsets_C1, sentence.future_nn))
     search = no_hypotheses(n + 2, np.empty(MEMO_SIZE, dtype=SAID))
     future = coverages.covers[0].future - sentence.distortion_weight * rest_distortion(coverages, sentence, 0, 0)
-    nobody, key = whole(NONE), key_of(0, join(sentence.begin_state, 0), 0)
-    add_move(search, sentence.limits, nobody, key, whole(0), future, 0.0, nobody)
+    nobody, key = NONE, key_of(0, join(sentence.begin_state, 0), 0)
+    add_move(search, sentence.limits, nobody, key, 0, future, 0.0, nobody)
     return Work(sentence, search, coverages, new_trie(64))
 
 
@@ -280,7 +280,7 @@ def with_room_for(work: Work, moves: int, nodes: int) -> Work:
 def finish(work: Work) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
     alive = survivors(work.search, work.sentence.limits, work.sentence.words)
-    work = with_room_for(work, len(alive), whole(0))
+    work = with_room_for(work, len(alive), 0)
     for node in alive:
         end_sentence(work, node)
     return work.search
@@ -293,7 +293,7 @@ def end_sentence(work: Work, node: int) -> None:
     score = sentence.lm_weight * step(work.sentence.lm, history_of(search.nodes[node]), sentence.end_word)[0]
     spot = Spot(end, end, end, end)
     score = history_score(work.sentence.histories, work, node, END_OPTION, spot, score)
-    add_move(search, sentence.limits, node, key_of(join(NONE, end), 0, 0), end, 0.0, score, whole(NONE))
+    add_move(search, sentence.limits, node, key_of(join(NONE, end), 0, 0), end, 0.0, score, NONE)
 
 
 @inlined

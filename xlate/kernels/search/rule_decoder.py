@@ -19,7 +19,7 @@ import numpy as np
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, fetch_ahead, phrase_logprob, remembered, step
-from xlate.kernels.memory import ROOT, Trie, child, new_trie, room, whole
+from xlate.kernels.memory import ROOT, Trie, child, new_trie, room
 from xlate.kernels.search.cube_heap import (
     STEPS,
     UNASKED,
@@ -141,9 +141,9 @@ def new_work(sentence: RuleSentence) -> RuleWork:
     trie = new_trie(256)
     search = no_hypotheses(sentence.words + 2, np.empty(MEMO_SIZE, dtype=SAID))
     work = RuleWork(sentence, search, trie, np.zeros(len(trie.parent_N)))
-    stack, nobody = pushed_glued(work, 0), whole(NONE)
+    stack, nobody = pushed_glued(work, 0), NONE
     future = work.future_N[stack]
-    add_move(search, sentence.limits, nobody, key_of(stack, sentence.begin_state, 0), whole(0), future, 0.0, nobody)
+    add_move(search, sentence.limits, nobody, key_of(stack, sentence.begin_state, 0), 0, future, 0.0, nobody)
     return work
 
 
@@ -267,7 +267,7 @@ def end_sentence(work: RuleWork, node: int) -> None:
 def _finish(work: RuleWork) -> Hypotheses:
     """Ends the sentence after every hypothesis that has translated it; returns the search, perhaps in new arrays."""
     alive = survivors(work.search, work.sentence.limits, work.sentence.words)
-    work = with_room_for(work, len(alive), whole(0))
+    work = with_room_for(work, len(alive), 0)
     for node in alive:
         end_sentence(work, node)
     return work.search
@@ -330,7 +330,7 @@ def extended(sentence: RuleSentence, held: Held, node: int) -> Held:
     work = RuleWork(sentence, held[0], held[1], held[2])
     stack = work.search.nodes[node].first
     if stack == ROOT:
-        work = with_room_for(work, whole(1), whole(0))
+        work = with_room_for(work, 1, 0)
         end_sentence(work, node)
     else:
         work = _with_moves(work, node, level_of(sentence, work.trie, stack))
@@ -363,7 +363,7 @@ def level_of(sentence: RuleSentence, trie: Trie, stack: int) -> int:
 @loop
 def search_cubes(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
-    none, work, cubes = whole(0), new_work(sentence), no_cubes(sentence.words)
+    none, work, cubes = 0, new_work(sentence), no_cubes(sentence.words)
     for level in range(sentence.words):
         alive = survivors(work.search, sentence.limits, level)
         # Those with the same span on top.
@@ -378,10 +378,10 @@ def search_cubes(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
                 add_cube(cubes, begin, begin + len(group), match, level + covered_by(sentence, match))
         cubes = cubes_with_room(cubes, none, none, count_cubes(cubes, level + 1))
         _fill_heap(work, cubes, level + 1)
-        taken = whole(0)
+        taken = 0
         while taken >= 0:
-            work = with_room_for(work, whole(STEPS), whole(4 * STEPS))
-            cubes = cubes_with_room(cubes, none, none, whole(2 * STEPS))
+            work = with_room_for(work, STEPS, 4 * STEPS)
+            cubes = cubes_with_room(cubes, none, none, 2 * STEPS)
             taken = _take_best(work, cubes, level + 1, taken)
     return finished(_finish(work))
 
@@ -453,7 +453,7 @@ def _take_best(work: RuleWork, cubes: Cubes, level: int, taken: int) -> int:
         if taken == work.sentence.pop_limit or cubes.sizes[3] == 0 or cubes.estimates[0] < bars_L[level]:
             return NONE
         cell = cubes.cells[cubes.heap[0]]
-        cube, row, at = whole(cell.cube), whole(cell.row), cell.option
+        cube, row, at = cell.cube, cell.row, cell.option
         match, node = cubes.cubes[cube].edge, cubes.rows_R[row]
         if cell.lm_state == UNASKED:
             cell.score, cell.lm_state = _scored(work, cubes, cell)

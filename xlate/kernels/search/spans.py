@@ -14,7 +14,7 @@ from xlate.compiled import inner, loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm import NgramArrays, step
-from xlate.kernels.memory import ROOT, find, grown, pack, whole
+from xlate.kernels.memory import ROOT, find, grown, pack
 
 
 @loop
@@ -108,7 +108,7 @@ def match_rules(
     words, -1 those that only a term may translate; they are in no source side. The spans of terms are matched by the
     numbers after those of all words.
     """
-    found_M7, size = np.empty((256, 7), dtype=np.int32), whole(0)
+    found_M7, size = np.empty((256, 7), dtype=np.int32), 0
     n = len(ids_n)
     for begin in range(n):
         first = size
