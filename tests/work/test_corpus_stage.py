@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
+from xlate.jobs.train.online import training_sentences
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
+from xlate.tuners.settings import TuneConfig
 from xlate.work.corpus_files import resolve_files
 from xlate.work.corpus_stage import make_corpus
 from xlate.work.directory import WorkDirectory
@@ -45,15 +47,17 @@ def test_the_end_of_the_training_text_is_the_dev_set(tmp_path: Path) -> None:
     assert read_lines(stage / "dev.reference.0.gz") == [f"en {n}" for n in (7, 8, 9)]
 
 
-def test_further_translations_of_the_training_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "seen"), [("keep", "Seen"), ("true", "seen")])
+def test_further_translations_of_the_training_text(tmp_path: Path, case: str, seen: str) -> None:
     others = {"one": [f"Seen {n}" for n in range(10)], "two": [f"en {n} fr" for n in range(10)]}
     data = corpus(tmp_path, dev_pairs=3, train_references=[str(tmp_path / name) for name in others])
+    data.case = case
     write_lines(tmp_path / "train.en", [f"en {n}" if n != 1 else "" for n in range(10)])
     for name, lines in others.items():
         write_lines(tmp_path / name, lines)
     stage = built(data, tmp_path / "corpus")
     # The second pair is left out, and so are its further translations.
-    assert read_lines(stage / "train.reference.0.gz") == [f"Seen {n}" for n in (0, 2, 3, 4, 5, 6)]
+    assert read_lines(stage / "train.reference.0.gz") == [f"{seen} {n}" for n in (0, 2, 3, 4, 5, 6)]
     work = WorkDirectory(tmp_path)
     target, known = work.target_vocabulary.ids, len(work.target_vocabulary)
     # A word of the source has a number after those of the target, and a word that is in neither the next one.
@@ -62,6 +66,9 @@ def test_further_translations_of_the_training_text(tmp_path: Path) -> None:
         [known + 2, *target(["2"])],
         [*target(["en", "2"]), known],
     ]
+    # The same for hierarchical systems that learn online.
+    text = training_sentences(work, TuneConfig("online"), 6, 50)
+    assert text.references[1] == [["en", "2"], [seen, "2"], ["en", "2", "fr"]]
     write_lines(tmp_path / "two", others["two"][:-1])
     with pytest.raises(InputError, match="a reference of a different length"):
         built(data, tmp_path / "corpus")

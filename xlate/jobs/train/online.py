@@ -71,7 +71,7 @@ class OnlineTraining(DecoderRecipe):
         super().__init__(replace(config, loss=TunedLossConfig(ONLINE, tune)))
         self.asked, self.config = self.config, replace(self.config, loss=config.loss)
         if self.work is not None and source.folds:
-            self.text = _training_sentences(self.work, tune, source.sentences, most)
+            self.text = training_sentences(self.work, tune, source.sentences, most)
         else:
             self.text = tuning_text(tune, self.work, most, "source.text", text_of_base(self.config))
 
@@ -207,7 +207,7 @@ def _times(weights: Weights, trained_D: Bools, scale: float) -> Weights:
     )
 
 
-def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, most: int) -> TuningText:
+def training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, most: int) -> TuningText:
     """Sentences of the training text, spread evenly over it, with their translations.
 
     Args:
