@@ -61,7 +61,7 @@ def test_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, array: np.nd
     assert not held["x"].flags.writeable
     assert type(held["x"]) is np.ndarray
     np.testing.assert_array_equal(np.load(folder / "x.npy", allow_pickle=False), array)
-    assert open_arrays(folder, "k", {"x": (array.dtype, 2)}, mode=None)["x"].flags.writeable
+    assert open_arrays(folder, "k", {"x": (array.dtype, 2)}, mapped=False)["x"].flags.writeable
 
 
 def test_structured_and_transposed_arrays_come_back(tmp_path: Path) -> None:

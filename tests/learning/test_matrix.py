@@ -381,7 +381,7 @@ def from_file(folder: Path) -> CandidateBatch:
     (folder / "nbest").write_text("\n".join(lines) + "\n")
     arrays = nbest_arrays(by_sentence(iterate_hypotheses(folder / "nbest"), folder / "nbest"))
     write_nbest_store(folder / "store", nbest_candidates(arrays, [[line] for line in references]))
-    return CandidateStore.open(folder / "store", mode=None).arrays
+    return CandidateStore.open(folder / "store", mapped=False).arrays
 
 
 def test_tuners_of_the_configuration_are_in_the_matrix() -> None:

@@ -21,7 +21,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -155,8 +155,6 @@ MAGIC = "xlate-arrays"
 # Version 1 had no checksums.
 VERSION = 2
 HEADER = "header.json"
-# How files are mapped, as `np.memmap` names it; None reads them into memory.
-MapMode = Literal["r"] | None
 # The dtype and the number of dimensions of each array in a kind of folder, by name.
 Layout = Mapping[str, tuple[Any, int]]
 
@@ -285,7 +283,7 @@ def open_arrays(
     check: Callable[[StoredArrays], None] | None = None,
     *,
     optional: Sequence[str] = (),
-    mode: MapMode = "r",
+    mapped: bool = True,
 ) -> StoredArrays:
     """Opens a folder of arrays. The first time on a machine, checksums are compared and `check` is called.
 
@@ -294,7 +292,7 @@ def open_arrays(
         kind: the kind of arrays that it must hold.
         layout: the arrays that this kind has; those named in `optional` may be missing.
         check: checks that the values are in range, and raises InputError if not.
-        mode: how they are mapped; None to read the arrays into memory.
+        mapped: whether they are mapped from their files, read-only, or read into memory.
 
     Raises:
         InputError: there is no such folder, it has another kind or version, or a file is missing, damaged or of another
@@ -312,7 +310,7 @@ def open_arrays(
         if (dtype, len(shape)) != (_dtype(wanted), dimensions):
             expected = f"{_dtype(wanted)} of {dimensions} dimensions"
             raise unusable(folder / f"{name}.npy", "a different kind of array", f"{dtype} of {len(shape)}", expected)
-    arrays = {name: _open(folder / f"{name}.npy", entry, mode) for name, entry in header["arrays"].items()}
+    arrays = {name: _open(folder / f"{name}.npy", entry, mapped) for name, entry in header["arrays"].items()}
     stored = StoredArrays(folder, arrays, header["metadata"])
 
     def look_through() -> None:
@@ -461,7 +459,7 @@ def _dtype(descr: Any) -> np.dtype[Any]:
     return np.dtype([tuple(field) for field in descr]) if isinstance(descr, list) else np.dtype(descr)
 
 
-def _open(path: Path, entry: Mapping[str, Any], mode: MapMode) -> AnyArray:
+def _open(path: Path, entry: Mapping[str, Any], mapped: bool) -> AnyArray:
     _check_size(path, entry["bytes"])
     dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
     wanted = npy_header(dtype, shape)
@@ -470,12 +468,12 @@ def _open(path: Path, entry: Mapping[str, Any], mode: MapMode) -> AnyArray:
             seen = stream.read(len(wanted))
             if seen != wanted or len(wanted) + int(np.prod(shape)) * dtype.itemsize != entry["bytes"]:
                 raise unusable(path, "damaged", repr(seen), repr(wanted))
-            if 0 in shape or mode is None:
+            if 0 in shape or not mapped:
                 array: AnyArray = np.fromfile(stream, dtype).reshape(shape)
-                array.flags.writeable = mode is None
+                array.flags.writeable = not mapped
                 return array
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.
-        return np.asarray(np.memmap(path, dtype, mode, len(wanted), shape))
+        return np.asarray(np.memmap(path, dtype, "r", len(wanted), shape))
     except OSError as error:
         raise unreadable(path, error, "an intact array", remedy_for(path.parent)) from error
     except InputError:

@@ -23,7 +23,6 @@ from xlate.arrays.ranges import check_lengths, check_within
 from xlate.arrays.stored import (
     HEADER,
     ArrayStream,
-    MapMode,
     StoredArrays,
     layout_of,
     open_arrays,
@@ -160,12 +159,12 @@ class CandidateStore:
     metadata: dict[str, Any]
 
     @classmethod
-    def open(cls, directory: str | Path, *, mode: MapMode = "r") -> CandidateStore:
+    def open(cls, directory: str | Path, *, mapped: bool = True) -> CandidateStore:
         """Opens and checks what `StoreWriter` wrote; the first time on a machine, values are checked too.
 
         Args:
             directory: a shard, or a folder of shards, which are then used in the order of their names.
-            mode: how the arrays of a single shard are mapped, None to read them into memory; see `open_arrays`.
+            mapped: whether the arrays of a single shard are mapped from their files, or read into memory.
 
         Raises:
             InputError: there is no store, it has another version, a file is missing or damaged, offsets do not fit the
@@ -173,7 +172,7 @@ class CandidateStore:
         """
         folder = Path(directory)
         shards = [] if (folder / HEADER).exists() else sorted(folder.glob(SHARDS))
-        return cls.of_shards(shards or [folder], folder, mode=mode)
+        return cls.of_shards(shards or [folder], folder, mapped=mapped)
 
     @classmethod
     def of_shards(
@@ -181,14 +180,14 @@ class CandidateStore:
         shards: Sequence[Path],
         directory: Path | None = None,
         *,
-        mode: MapMode = "r",
+        mapped: bool = True,
     ) -> CandidateStore:
         """Opens shards as one store; the arrays of several shards are copied into memory.
 
         Raises:
             InputError: as in `open`, naming the shard; or shards differ from the first in features or gains.
         """
-        opened = [open_arrays(shard, KIND, LAYOUT, _check, optional=tuple(OPTIONAL), mode=mode) for shard in shards]
+        opened = [open_arrays(shard, KIND, LAYOUT, _check, optional=tuple(OPTIONAL), mapped=mapped) for shard in shards]
         for stored in opened:
             for name in ("dense_names", "gain_names"):
                 seen, expected = stored.metadata[name], str(opened[0].metadata[name])

@@ -100,7 +100,7 @@ class Tuning:
         """The lists of a round, read from disk if intact and made with the same weights."""
         path = round_path(self.folder, number)
         if is_whole(path):
-            held = CandidateStore.open(path, mode=None)
+            held = CandidateStore.open(path, mapped=False)
             if held.metadata.get("weights") == fingerprint(weights):
                 return held.arrays
         made = self.decode(weights)

@@ -233,7 +233,7 @@ def _jump_costs(estimates: Estimates, model: DistortionModelConfig) -> tuple[Dis
         InputError: a file is missing or damaged, or its words or blocks are not those of the work directory.
     """
     work, folder = estimates.work, _stage(estimates, model).folder
-    stored = open_arrays(folder / MODEL1_COSTS, MODEL1_KIND, {"model1_B": ("<f4", 1)}, mode=None)
+    stored = open_arrays(folder / MODEL1_COSTS, MODEL1_KIND, {"model1_B": ("<f4", 1)}, mapped=False)
     check_lengths(stored, model1_B=(len(work.blocks),))
     return Distortion.load(folder / JUMPS, len(work.source_vocabulary)), stored["model1_B"]
 

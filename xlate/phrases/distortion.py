@@ -78,7 +78,7 @@ class Distortion:
         Raises:
             InputError: a file is missing or damaged, or of another number of words.
         """
-        stored = open_arrays(directory, KIND, layout_of(cls)[0], _check, mode=None)
+        stored = open_arrays(directory, KIND, layout_of(cls)[0], _check, mapped=False)
         if words is not None and len(stored["inbound_VK"]) != words:
             seen = f"costs of {len(stored['inbound_VK'])} words"
             raise unusable(stored.folder / "inbound_VK.npy", "costs of a different vocabulary", seen, f"{words} words")

@@ -142,7 +142,7 @@ def load_copies(folder: Path) -> Ints:
     def check(stored: StoredArrays) -> None:
         check_within(stored, "group_S", 0, len(stored["group_S"]))
 
-    return open_arrays(folder, COPIES, {"group_S": ("<i8", 1)}, check, mode=None)["group_S"]
+    return open_arrays(folder, COPIES, {"group_S": ("<i8", 1)}, check, mapped=False)["group_S"]
 
 
 # What the corpus stage learns from the training text: how words are cased on each side, and the counts of source words

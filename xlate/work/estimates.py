@@ -157,7 +157,7 @@ class WithoutFold(Estimates):
     @cached_property
     def blocks(self) -> BlockSet:
         """The blocks of the whole text, with those of the other folds marked as known, and the counts there."""
-        stored = open_arrays(self._stage(COUNTS, self._count).folder, KIND, LAYOUT, _check, mode=None)
+        stored = open_arrays(self._stage(COUNTS, self._count).folder, KIND, LAYOUT, _check, mapped=False)
         arrays = dict(stored.arrays)
         table = self.work.blocks.table
         scores_B4 = np.array(table.scores_B4)

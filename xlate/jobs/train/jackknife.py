@@ -120,7 +120,7 @@ class Jackknife:
         """
         for fold in range(self.settings.folds):
             for path, _ in self._shards(fold):
-                yield CandidateStore.open(path, mode=None).arrays
+                yield CandidateStore.open(path, mapped=False).arrays
 
     @property
     def identity(self) -> str:

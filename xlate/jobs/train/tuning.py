@@ -157,7 +157,7 @@ def tune(
         with opened_cluster(config.cluster, run.path / ".submitit") as cluster:
             for _ in run_tasks(cluster, function, tasks, "decoding: parts", run.stop.__bool__):
                 pass
-        found = CandidateStore.of_shards(shards, mode=None).arrays
+        found = CandidateStore.of_shards(shards, mapped=False).arrays
         remove_folder(folder)
         return found
 
