@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
@@ -66,7 +67,6 @@ from xlate.scoring.feature_weights import load_feature_weights, rescored
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.search.settings import GrammarSearch, PhraseSearch
 from xlate.text.classes import open_tagger, read_classes
-from xlate.text.compounds import CompoundSplitter
 from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import read_lines
@@ -74,6 +74,7 @@ from xlate.text.numbers import read_column
 from xlate.text.terms import read_terms
 from xlate.text.tokens import Truecaser
 from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary
+from xlate.text.word_parts import WordSplitter
 from xlate.work.corpus_parts import PartSide
 from xlate.work.directory import (
     load_copies,
@@ -373,7 +374,7 @@ READERS = [
     Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
     Reader("Truecaser.of_moses", text("NASA (3/4) nasa (1)\nthe (9)\n"), of(Truecaser.of_moses)),
     Reader("PreparedText.load", lambda f: RAW.save(f), lambda f: PreparedText.load(f), 0.5),
-    Reader("CompoundSplitter.load", text("Haus 3\nbaum 12\n"), of(CompoundSplitter.load)),
+    Reader("WordSplitter.load", text("Haus 3\nun+ 12\n"), of(partial(WordSplitter.load, compounds=True))),
     Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
     Reader("read_classes (Brown)", text("0110\tthe\t20\n0111\thouse\t3\n"), of(read_classes)),

@@ -221,7 +221,7 @@ def export_moses(config: ExportConfig) -> Json:
     Numbers are written with all their digits, so an imported system scores as the run does. If any word holds a bar,
     bars are written `&#124;` in tables and language model, and must also be in the text to translate. That text must be
     tokenised as the run's was and, if the run truecases, truecased by the models written here; if the run splits
-    compounds, they must be split, which a warning says.
+    words, they must be split, which a warning says.
 
     With `input` there is one table per line in place of one for all; see `ExportedTables`.
 
@@ -258,8 +258,8 @@ def export_moses(config: ExportConfig) -> Json:
             features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *features, "Distortion", lm_feature]
             write_moses_ini(aside / INI, features, weights, settings)
             text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
-            if "compounds" in getattr(text, "preprocessing", ()):
-                log.warning("warning: %s splits compounds; split them in the text for Moses, too", trained.work)
+            if {"compounds", "affixes"} & getattr(text, "preprocessing", {}).keys():
+                log.warning("warning: %s splits words; split them in the text for Moses, too", trained.work)
             vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
             for side, caser in text.casers.items():
                 lines = caser.moses_lines(vocabularies[side].words)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.text.compounds import CompoundSplitter
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
+from xlate.text.word_parts import WordSplitter
 
 # Blanks of all kinds, control characters and zero-width marks: never part of a word.
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
@@ -299,24 +299,24 @@ def sentence_starts(tokens: Sequence[str]) -> set[int]:
 
 @dataclass(frozen=True)
 class PreparedSide:
-    """How the lines of a side of a text are tokenised, cased and, if asked for, split at compounds.
+    """How the lines of a side of a text are tokenised, cased and, if asked for, split into parts of words.
 
     Attributes:
         preprocessor: turns lines into tokens. case: `true`, `lower` or `keep`.
-        caser: the truecaser for `true`. splitter: of compounds, if they are split.
+        caser: the truecaser for `true`. splitter: of words, if they are split.
     """
 
     preprocessor: Preprocessor
     case: str
     caser: Truecaser | None = None
-    splitter: CompoundSplitter | None = None
+    splitter: WordSplitter | None = None
 
     def tokens(self, line: str) -> list[str]:
         """The tokens of a line, cased."""
         return self.cased(self.preprocessor.tokens(line))
 
     def cased(self, tokens: list[str]) -> list[str]:
-        """Tokens in the casing of the training text, with compounds split."""
+        """Tokens in the casing of the training text, with words split."""
         if self.caser is not None:
             tokens = self.caser.apply(tokens)
         elif self.case == "lower":

@@ -195,11 +195,12 @@ def check_settings(files: CorpusFiles) -> None:
         "leave out one of the two settings",
     )
     refuse_if(
-        data.compounds and (data.tagger or files.factor_names("source").names),
+        (data.compounds or data.affixes) and (data.tagger or files.factor_names("source").names),
         "factors of words that are split",
-        f"data.compounds=true data.tagger={data.tagger} data.source_factors={list(data.source_factors)}",
+        f"data.compounds={data.compounds} data.affixes={data.affixes} data.tagger={data.tagger} "
+        f"data.source_factors={list(data.source_factors)}",
         "either of them",
-        "leave out data.compounds, or the tagger and the factors of the source",
+        "leave out data.compounds and data.affixes, or the tagger and the factors of the source",
     )
     for side in SIDES:
         _check_factors(files, side)
@@ -269,6 +270,7 @@ def corpus_identity(files: CorpusFiles) -> Json:
     later: Json = {
         "dev_pairs": data.dev_pairs or None,
         "compounds": data.compounds,
+        "affixes": data.affixes,
         "train_references": [file_hash(*files.held["train", name]) for name in files.references],
         "tokenized": sorted(data.tokenized),
         "factors": {

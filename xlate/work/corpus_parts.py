@@ -1,8 +1,8 @@
 """Parts of a text, tokenised and cased by tasks of `xlate prepare` or by forked processes.
 
 The lines of all files are first written into plain files of one part each. A part can also be some sentences of another
-work directory, the base. It is tokenised, and unusable pairs are left out; once all parts are, casing and compounds
-are learned; then it is cased and split. All numbers in it are its own: of its words, its lines and its sentences.
+work directory, the base. It is tokenised, and unusable pairs are left out; once all parts are, casing and parts of
+words are learned; then it is cased and split. All numbers in it are its own: of its words, its lines and its sentences.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from xlate.array_types import Ints
 from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
 from xlate.settings import Json
-from xlate.text.compounds import CompoundSplitter
 from xlate.text.factors import read_factored
 from xlate.text.lines import check_reference, check_sides, drop_unusable, iterate_lines, write_lines
 from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, form_counts, untokenized_lines
 from xlate.text.vocabulary import EncodedText, TokenText
+from xlate.text.word_parts import WordSplitter
 from xlate.work.corpus_files import SIDES, CorpusFiles
-from xlate.work.directory import COMPOUNDS, TRUECASE, WorkDirectory
+from xlate.work.directory import PARTS_OF_WORDS, TRUECASE, WorkDirectory
 from xlate.work.stages import run_stage
 
 PARTS = "corpus-parts"
@@ -126,6 +126,7 @@ def parts_of(
         "tokenize": data.tokenize,
         "case": data.case,
         "compounds": data.compounds,
+        "affixes": data.affixes,
         "max_words": data.max_words,
         "size": size,
     }
@@ -203,15 +204,17 @@ def tokenise_part(work: str, name: str, made_from: Json) -> None:
 
 
 def case_part(work: str, name: str, made_from: Json) -> None:
-    """Cases a tokenised part, splits its compounds, and counts its words: a task."""
+    """Cases a tokenised part, splits its words, and counts its words: a task."""
     part = Part(Path(work), made_from)
 
     def build(folder: Path) -> Json:
         for side, language in made_from["sides"].items():
-            learned, splits = Path(work) / CASING, made_from["compounds"] and side == "source"
+            learned = Path(work) / CASING
+            compounds, splits = made_from["compounds"], made_from["compounds"] or made_from["affixes"]
             cased_as = side if side in SIDES else "target"
             caser = Truecaser.load(learned / f"{TRUECASE}{cased_as}") if made_from["case"] == "true" else None
-            splitter = CompoundSplitter.load(learned / COMPOUNDS) if splits else None
+            path = learned / PARTS_OF_WORDS
+            splitter = WordSplitter.load(path, compounds=compounds) if splits and side == "source" else None
             prepared = PreparedSide(Preprocessor(language), made_from["case"], caser, splitter)
             tokens = part.side("tokens", side).tokens
             cased = TokenText.of(map(prepared.cased, track(tokens, f"casing {language}")))

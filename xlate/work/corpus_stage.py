@@ -22,13 +22,13 @@ from xlate.errors import InputError, refuse_if
 from xlate.progress import track
 from xlate.settings import Json
 from xlate.text.classes import POS, Tagger
-from xlate.text.compounds import CompoundSplitter
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.folders import write_json
 from xlate.text.lines import check_reference, join_files, write_lines
 from xlate.text.tokens import Preprocessor, Truecaser, untokenized_lines
 from xlate.text.vocabulary import RESERVED, EncodedText, Vocabulary, check_reserved
+from xlate.text.word_parts import WordSplitter, affixes_of
 from xlate.work.corpus_files import (
     SIDES,
     CorpusFiles,
@@ -50,7 +50,7 @@ from xlate.work.corpus_parts import (
     tokenise_part,
 )
 from xlate.work.directory import (
-    COMPOUNDS,
+    PARTS_OF_WORDS,
     PREPROCESSING,
     TRUECASE,
     VOCABULARIES,
@@ -136,7 +136,7 @@ def make_corpus(
             here != base.preprocessing or here.keys() > PREPROCESSING.keys() or files.documents or files.references,
             "texts that cannot be mixed",
             f"{here}{', documents' * bool(files.documents)}, and {base.path} with {base.preprocessing}",
-            "the same languages, tokenisation and case, without compounds, factors, a tagger, documents or references",
+            "the same languages, tokenisation and case; no split words, factors, tagger, documents or references",
         )
     read = {**corpus_identity(files), **({"mix": base.identities("corpus", "align")} if base else {})}
     corpus = _Corpus(work, files, read, cluster or ClusterConfig(), base)
@@ -203,7 +203,7 @@ class _Corpus:
         self._make(tokenise_part, "tokens", [*parts, *more])
         kept = self._check_kept(new, lines)
         learned = [TRUECASE + side for side in SIDES if files.data.case == "true"]
-        learned += [COMPOUNDS] * files.data.compounds
+        learned += [PARTS_OF_WORDS] * (files.data.compounds or files.data.affixes)
         if learned:
             run_stage(self.work, CASING, self.read, partial(self._learn_casing, parts))
             for name in learned:
@@ -254,7 +254,7 @@ class _Corpus:
         return kept
 
     def _learn_casing(self, parts: Sequence[Part], folder: Path) -> Json:
-        """Learns the casing of words, and the words that are parts of compounds, as far as the settings ask for it."""
+        """Learns the casing of words, and the parts of words, as far as the settings ask for it."""
         case = self.files.data.case
         for side in SIDES if case == "true" else ():
             counts: Counter[str] = Counter()
@@ -262,13 +262,14 @@ class _Corpus:
                 held = part.side("tokens", side)
                 counts.update({word: n for word, n in zip(held.tokens.words, held.count_V.tolist(), strict=True) if n})
             Truecaser.train(counts).save(folder / f"{TRUECASE}{side}")
-        if self.files.data.compounds:
+        if self.files.data.compounds or self.files.data.affixes:
             counts = Counter()
             for part in parts:
                 tokens = part.side("tokens", "source").tokens
                 for word, n in zip(tokens.words, np.bincount(tokens.text.ids_T).tolist(), strict=True):
                     counts[word.lower() if case == "lower" else word] += n
-            CompoundSplitter(counts).save(folder / COMPOUNDS)
+            affixes = affixes_of(counts) if self.files.data.affixes else {}
+            WordSplitter(counts, affixes=affixes).save(folder / PARTS_OF_WORDS)
         return {}
 
     def _write_side(self, folder: Path, side: str, parts: Sequence[Part]) -> dict[str, int]:
@@ -341,8 +342,7 @@ def _preprocessing(files: CorpusFiles) -> Json:
         settings["factors"] = {**names, "separator": data.factor_separator}
     if record := tagger_record(files):
         settings["tagger"] = record
-    if data.compounds:
-        settings["compounds"] = True
+    settings |= {name: True for name in ("compounds", "affixes") if getattr(data, name)}
     return settings
 
 

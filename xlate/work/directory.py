@@ -27,7 +27,6 @@ from xlate.errors import InputError
 from xlate.lm.model import NgramModel
 from xlate.settings import Json
 from xlate.text.classes import POS, Tagger
-from xlate.text.compounds import CompoundSplitter
 from xlate.text.documents import Documents
 from xlate.text.factors import FactorNames, with_factors
 from xlate.text.folders import Fields, check_fields, read_json
@@ -35,6 +34,7 @@ from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, split_tokens
 from xlate.text.vocabulary import EncodedText, Numbering, TokenText, Vocabulary
+from xlate.text.word_parts import WordSplitter
 from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
 
@@ -145,9 +145,9 @@ def load_copies(folder: Path) -> Ints:
     return open_arrays(folder, COPIES, {"group_S": ("<i8", 1)}, check, mapped=False)["group_S"]
 
 
-# What the corpus stage learns from the training text: how words are cased on each side, and the counts of source words
-# that are parts of compounds.
-TRUECASE, COMPOUNDS = "truecase.", "compounds.source"
+# What the corpus stage learns from the training text: how words are cased on each side, and the parts of source words
+# with their counts.
+TRUECASE, PARTS_OF_WORDS = "truecase.", "word_parts.source"
 
 
 PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
@@ -567,8 +567,9 @@ class WorkDirectory(TextSides):
             corpus = self.path / "corpus"
             preprocessor = Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
             caser = Truecaser.load(path) if (path := corpus / f"{TRUECASE}{side}").exists() else None
-            splits = side == "source" and "compounds" in settings
-            splitter = CompoundSplitter.load(corpus / COMPOUNDS) if splits else None
+            splits = side == "source" and (corpus / PARTS_OF_WORDS).exists()
+            compounds = "compounds" in settings
+            splitter = WordSplitter.load(corpus / PARTS_OF_WORDS, compounds=compounds) if splits else None
             sides[side] = PreparedSide(preprocessor, settings["case"], caser, splitter)
         return sides
 

@@ -1,0 +1,170 @@
+"""Parts of words: against all splits of a word, and as `xlate prepare` and `xlate translate` split them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.work.test_corpus_stage import built, corpus
+from xlate.errors import InputError
+from xlate.text.lines import read_lines, write_lines
+from xlate.text.word_parts import WordSplitter, affixes_of
+from xlate.work.directory import WorkDirectory
+
+WORDS = ["baum", "aums", "haus", "hausbaum", "esel", "stuhl", "tuhl", "baums"]
+
+
+def all_splits(word: str, counts: dict[str, int]) -> Iterator[list[str]]:
+    """Every way to write a word as known words with `s`, `es` or nothing in between, by recursion."""
+    if word in counts:
+        yield [word]
+    for end in range(4, len(word)):
+        for filler in ("", "s", "es"):
+            if word[:end] in counts and word[end:].startswith(filler) and len(word) > end + len(filler):
+                yield from ([word[:end], *rest] for rest in all_splits(word[end + len(filler) :], counts))
+
+
+@given(
+    st.dictionaries(st.sampled_from(WORDS), st.integers(1, 50), min_size=1),
+    st.lists(st.sampled_from([*WORDS, "s", "es", "x"]), min_size=1, max_size=4).map("".join),
+)
+@example({"baum": 4, "haus": 9, "hausbaum": 7}, "hausbaum")
+@example({"baum": 1, "haus": 1}, "baumshaus")
+def test_a_word_is_split_where_the_geometric_mean_of_counts_is_largest(counts: dict[str, int], word: str) -> None:
+    def mean(parts: list[str]) -> float:
+        return math.prod(counts[part] for part in parts) ** (1 / len(parts))
+
+    found = WordSplitter(counts).apply([word])
+    every = list(all_splits(word, counts))
+    if not every or len(word) < 8:
+        assert found == [word]
+    else:
+        assert found in every or found == [word]
+        assert mean(found) == pytest.approx(max(map(mean, every)))
+
+
+def test_parts_are_in_their_most_frequent_form_and_everything_else_is_kept(tmp_path: Path) -> None:
+    splitter = WordSplitter({"Haus": 3, "haus": 2, "wand": 2, "Wand": 1, "ab": 9, "3000er": 5})
+    words = ["Hauswand", "HAUSWAND", "abhaus", "haus-wand", "3000erhaus", "wand", "Hauswand" * 9]
+    assert splitter.apply(words) == ["Haus", "wand", "Haus", "wand", *words[2:]]
+    splitter.save(tmp_path / "counts")
+    assert WordSplitter.load(tmp_path / "counts", compounds=True).apply(words) == splitter.apply(words)
+    write_lines(tmp_path / "counts", ["Haus 3", "wand"])
+    with pytest.raises(InputError, match=":2: not a file of counts"):
+        WordSplitter.load(tmp_path / "counts", compounds=True)
+
+
+ROOTS = ["wal", "tal", "lepo", "kin"]
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(["", "un", "re"]), st.sampled_from(ROOTS), st.sampled_from(["", "ed", "s"])),
+        st.integers(1, 50),
+        min_size=1,
+    ),
+    st.tuples(st.sampled_from(["", "un", "re"]), st.sampled_from([*ROOTS, "n"]), st.sampled_from(["", "ed", "s"])),
+)
+@example({("", "wal", "ed"): 4, ("", "wal", ""): 2, ("", "tal", ""): 3}, ("", "tal", "ed"))
+@example({("un", "wal", "s"): 1, ("", "wal", ""): 9, ("un", "wal", ""): 9}, ("un", "wal", "s"))
+def test_affixes_are_split_off_where_the_geometric_mean_of_counts_is_largest(
+    counts: dict[tuple[str, str, str], int], word: tuple[str, str, str]
+) -> None:
+    forms = {"".join(parts): n for parts, n in counts.items()}
+    affixes = {
+        "un+": sum("un" + form in forms for form in forms),
+        "re+": sum("re" + form in forms for form in forms),
+        "+ed": sum(form + "ed" in forms for form in forms),
+        "+s": sum(form + "s" in forms for form in forms),
+    }
+    assert {affix: n for affix, n in affixes_of(forms).items() if affix in affixes} == {
+        affix: n for affix, n in affixes.items() if n
+    }
+    token = "".join(word)
+    every = [[token]] if token in forms else []
+    for prefix in ("", *(affix for affix in affixes_of(forms) if affix.endswith("+"))):
+        for suffix in ("", *(affix for affix in affixes_of(forms) if affix.startswith("+"))):
+            begin, end = prefix.strip("+"), suffix.strip("+")
+            stem = token.removeprefix(begin).removesuffix(end)
+            if begin + stem + end == token and stem in forms and prefix + suffix:
+                every.append([part for part in (prefix, stem, suffix) if part])
+    known = forms | affixes_of(forms)
+
+    def mean(parts: list[str]) -> float:
+        return math.prod(known[part] for part in parts) ** (1 / len(parts))
+
+    found = WordSplitter(forms, compounds=False, affixes=affixes_of(forms)).apply([token])
+    if every:
+        assert found in every
+        assert mean(found) == pytest.approx(max(map(mean, every)))
+    else:
+        assert found == [token]
+
+
+def test_an_affix_is_what_one_word_in_a_hundred_has(tmp_path: Path) -> None:
+    words = [f"{a}{b}{c}" for a in "bdfg" for b in "aeiou" for c in "lmnrt"]
+    assert affixes_of(dict.fromkeys([*words[:98], "balla"], 1)) == {"+la": 1}
+    assert affixes_of(dict.fromkeys([*words[:99], "balla"], 1)) == {"+la": 1}
+    assert affixes_of(dict.fromkeys([*words, "balla"], 1)) == {}
+    # A stem has three letters, an affix four, and the case of letters does not matter.
+    assert affixes_of({"Bal": 1, "balungen": 1, "sabal": 1, "balungens": 1, "al": 1}) == {"sa+": 1, "+s": 1}
+
+
+def test_parts_of_a_compound_lose_their_affixes_and_both_are_kept_in_the_file(tmp_path: Path) -> None:
+    forms = {"Haus": 3, "Hauses": 1, "Wand": 5, "Tische": 1, "Tisch": 4}
+    splitter = WordSplitter(forms, affixes={"+es": 2, "+e": 7, "un+": 1})
+    assert splitter.apply(["Hauswande", "Wandhauses"]) == ["Hauswande", "Wand", "Haus", "+es"]
+    assert splitter.apply(["UNTISCH", "Tische"]) == ["un+", "Tisch", "Tisch", "+e"]
+    splitter.save(tmp_path / "parts")
+    assert (tmp_path / "parts").read_text().splitlines()[:3] == ["+e 7", "+es 2", "Haus 3"]
+    words = ["Wandtische", "Tische", "Unwandes"]
+    for compounds in (True, False):
+        again = WordSplitter.load(tmp_path / "parts", compounds=compounds)
+        assert again.apply(words) == WordSplitter(forms, compounds=compounds, affixes=splitter.affixes).apply(words)
+    assert again.apply(words) == ["Wandtische", "Tisch", "+e", "un+", "Wand", "+es"]
+
+
+@pytest.mark.parametrize(("case", "parts"), [("lower", "haus wand"), ("keep", "Haus Wand"), ("true", "Haus Wand")])
+def test_training_text_and_later_lines_are_split_alike(tmp_path: Path, case: str, parts: str) -> None:
+    data = corpus(tmp_path, compounds=True)
+    data.case = case
+    write_lines(tmp_path / "train.fr", ["Die Hauswand .", "Das Haus .", "Die Wand .", "Ein Haus , eine Wand ."])
+    write_lines(tmp_path / "train.en", ["Hauswand a", "b", "c", "d"])
+    stage = built(data, tmp_path / "corpus")
+    first, *_ = read_lines(stage / "train.source.gz")
+    assert first.lower().split() == ["die", "haus", "wand", "."]
+    assert parts in first
+    work = WorkDirectory(tmp_path)
+    assert " ".join(work.source_tokens("Die Hauswand .")) == first
+    assert parts in " ".join(work.source_tokens("Eine Haushauswand ."))
+    assert "hauswand" in work.target_tokens("Hauswand a")[0].lower()
+    assert parts.split()[0] in work.source_vocabulary
+
+
+@pytest.mark.parametrize(("case", "parts"), [("lower", "wand +e"), ("keep", "Wand +e"), ("true", "Wand +e")])
+def test_affixes_of_training_text_and_later_lines_are_split_alike(tmp_path: Path, case: str, parts: str) -> None:
+    data = corpus(tmp_path, affixes=True)
+    data.case = case
+    write_lines(tmp_path / "train.fr", ["Die Wande .", "Das Tor , das Gartentor .", "Die Wand .", "Zwei Tore , Tor ."])
+    write_lines(tmp_path / "train.en", ["Wande Wand", "b", "c", "d"])
+    stage = built(data, tmp_path / "corpus")
+    first, second, *_ = read_lines(stage / "train.source.gz")
+    assert parts in first
+    assert "gartentor" in second.lower().split()
+    work = WorkDirectory(tmp_path)
+    assert " ".join(work.source_tokens("Die Wande .")) == first
+    assert work.target_tokens("Die Wande")[1].lower() == "wande"
+    assert "+e" in work.source_vocabulary
+
+
+@pytest.mark.parametrize("kind", ["compounds", "affixes"])
+def test_words_with_factors_are_not_split(tmp_path: Path, kind: str) -> None:
+    data = corpus(tmp_path, source_factors=["pos"])
+    setattr(data, kind, True)
+    with pytest.raises(InputError, match="factors of words that are split"):
+        built(data, tmp_path / "corpus")
