@@ -6,6 +6,7 @@ import functools
 import re
 import tempfile
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from xlate.errors import InputError
 from xlate.text.lines import read_lines, write_lines
-from xlate.text.tokens import Preprocessor, Truecaser, cut, form_counts
+from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, cut, form_counts, letters_of
 
 BLANK = [" ", "  ", "\t", "\r", "\xa0", "\u2009", "\u200b", "\u2028", "\u2029", "\u202f", "\u3000", "\ufeff", "\x85"]
 PIECES = ["|||", "|", "don't", "l'eau", "U.S.", "...", "@-@", "&amp;", "&nbsp;", "1,000.5", "«", "„", "ab", "München"]
@@ -211,3 +212,15 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str) -> None:
     path.write_text(f"Anna\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"casing\.txt:2: not a casing file"):
         Truecaser.load(path)
+
+
+def test_letters_of_a_language_are_those_of_one_word_in_a_thousand() -> None:
+    words = ["ab"] * 1997 + ["éb", "Éa", "ñ9"]
+    assert letters_of(words) == set("abé")
+
+
+def test_words_without_a_letter_of_the_language_are_left_out() -> None:
+    side = PreparedSide(Preprocessor("en"), "keep", letters=letters_of(["Tom", "ate"]))
+    tokens = ["Tom", "شدرخ", "+ه", "ате", "atе", "12", ".", "٣"]
+    assert side.text(tokens, detokenize=False) == "Tom atе 12 . ٣"
+    assert replace(side, letters=None).text(tokens, detokenize=False).split() == tokens

@@ -47,6 +47,13 @@ def test_the_end_of_the_training_text_is_the_dev_set(tmp_path: Path) -> None:
     assert read_lines(stage / "dev.reference.0.gz") == [f"en {n}" for n in (7, 8, 9)]
 
 
+@pytest.mark.parametrize("drop_copied", [False, True])
+def test_copied_words_in_other_letters_are_left_out_of_text_if_asked_for(tmp_path: Path, drop_copied: bool) -> None:
+    built(corpus(tmp_path, drop_copied=drop_copied), tmp_path / "corpus")
+    text = WorkDirectory(tmp_path).target_text(["en", "شدرخ", "xne", "12"])
+    assert text == ("en xne 12" if drop_copied else "en شدرخ xne 12")
+
+
 @pytest.mark.parametrize(("case", "seen"), [("keep", "Seen"), ("true", "seen")])
 def test_further_translations_of_the_training_text(tmp_path: Path, case: str, seen: str) -> None:
     others = {"one": [f"Seen {n}" for n in range(10)], "two": [f"en {n} fr" for n in range(10)]}

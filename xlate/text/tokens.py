@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from html import unescape
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -297,6 +297,17 @@ def sentence_starts(tokens: Sequence[str]) -> set[int]:
     return starts
 
 
+def letters(word: str) -> set[str]:
+    """The different letters of a word, in lower case."""
+    return {sign for sign in word.lower() if sign.isalpha()}
+
+
+def letters_of(words: Sequence[str]) -> frozenset[str]:
+    """The letters that occur in at least one of a thousand words of a language."""
+    count = Counter(chain.from_iterable(map(letters, words)))
+    return frozenset(letter for letter, n in count.items() if 1000 * n >= len(words))
+
+
 @dataclass(frozen=True)
 class PreparedSide:
     """How the lines of a side of a text are tokenised, cased and, if asked for, split into parts of words.
@@ -304,12 +315,14 @@ class PreparedSide:
     Attributes:
         preprocessor: turns lines into tokens. case: `true`, `lower` or `keep`.
         caser: the truecaser for `true`. splitter: of words, if they are split.
+        letters: text leaves out words with letters of which none is among these; None keeps all words.
     """
 
     preprocessor: Preprocessor
     case: str
     caser: Truecaser | None = None
     splitter: WordSplitter | None = None
+    letters: frozenset[str] | None = None
 
     def tokens(self, line: str) -> list[str]:
         """The tokens of a line, cased."""
@@ -325,6 +338,8 @@ class PreparedSide:
 
     def text(self, tokens: Sequence[str], detokenize: bool = True) -> str:
         """A line with the beginnings of sentences capitalised and, if requested, detokenised."""
+        if (known := self.letters) is not None:
+            tokens = [token for token in tokens if not (own := letters(token)) or own & known]
         if self.caser is not None:
             tokens = self.caser.restore(tokens)
         return self.preprocessor.text(tokens) if detokenize else " ".join(tokens)

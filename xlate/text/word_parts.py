@@ -111,8 +111,8 @@ class WordSplitter:
                 parts = [*prefix, self._form[stem], *suffix] if len(counts) > 1 else [word]
                 found = max(found, (sum(map(math.log, counts)) / len(counts), -len(counts), parts))
         # What is left of a word is split as that word itself is in the text.
-        longer = len(found[2]) > 1
-        return [more for part in found[2] for more in (self._affixed(part) if longer and part in self.forms else [part])]
+        left = self.forms.keys() & found[2] if len(found[2]) > 1 else ()
+        return [more for part in found[2] for more in (self._affixed(part) if part in left else [part])]
 
     def save(self, path: str | Path) -> None:
         """Writes each form or affix and its count, with a blank between them, one per line."""

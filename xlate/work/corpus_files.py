@@ -271,6 +271,7 @@ def corpus_identity(files: CorpusFiles) -> Json:
         "dev_pairs": data.dev_pairs or None,
         "compounds": data.compounds,
         "affixes": data.affixes,
+        "drop_copied": data.drop_copied,
         "train_references": [file_hash(*files.held["train", name]) for name in files.references],
         "tokenized": sorted(data.tokenized),
         "factors": {

@@ -342,7 +342,7 @@ def _preprocessing(files: CorpusFiles) -> Json:
         settings["factors"] = {**names, "separator": data.factor_separator}
     if record := tagger_record(files):
         settings["tagger"] = record
-    settings |= {name: True for name in ("compounds", "affixes") if getattr(data, name)}
+    settings |= {name: True for name in ("compounds", "affixes", "drop_copied") if getattr(data, name)}
     return settings
 
 

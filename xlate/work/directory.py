@@ -32,7 +32,7 @@ from xlate.text.factors import FactorNames, with_factors
 from xlate.text.folders import Fields, check_fields, read_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
-from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, split_tokens
+from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, letters_of, split_tokens
 from xlate.text.vocabulary import EncodedText, Numbering, TokenText, Vocabulary
 from xlate.text.word_parts import WordSplitter
 from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
@@ -570,7 +570,9 @@ class WorkDirectory(TextSides):
             splits = side == "source" and (corpus / PARTS_OF_WORDS).exists()
             compounds = "compounds" in settings
             splitter = WordSplitter.load(corpus / PARTS_OF_WORDS, compounds=compounds) if splits else None
-            sides[side] = PreparedSide(preprocessor, settings["case"], caser, splitter)
+            drops = side == "target" and "drop_copied" in settings
+            letters = letters_of(self.target_vocabulary.words) if drops else None
+            sides[side] = PreparedSide(preprocessor, settings["case"], caser, splitter, letters)
         return sides
 
 

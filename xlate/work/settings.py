@@ -46,6 +46,9 @@ class DataConfig(_DataKeys):
     case: str = key("true (truecased), lower, or keep", "true")
     compounds: bool = key("split source words into parts that the text knows, as for German or Dutch", False)
     affixes: bool = key("split frequent prefixes and suffixes off source words, as for Arabic", False)
+    drop_copied: bool = key(
+        "leave out of translations copied words in letters that the target language does not use", False
+    )
     max_words: int = key("leave out pairs with a longer side", 100, COUNT)
     max_sentences: int | None = key("number of training pairs, from the first; null: all", None, COUNT)
     dev_pairs: int | None = key(
