@@ -17,7 +17,7 @@ LEAST, MOST = 4, 60
 # What may stand between two parts of a compound and is left out.
 FILLERS = ("", "s", "es")
 # The letters of the shortest stem and of the longest affix; the share of words that an affix has at least.
-STEM, AFFIX, SHARE = 3, 4, 0.01
+STEM, AFFIX, SHARE = 3, 4, 0.005
 # Marks where an affix touches its stem.
 JOINT = "+"
 # Counts have fewer digits.
