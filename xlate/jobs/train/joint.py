@@ -25,6 +25,7 @@ from xlate.progress import tell, track
 from xlate.scoring.weights import WEIGHTS_FILE, save_weights
 from xlate.settings import Json
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
+from xlate.work.corpus_files import SIDES
 from xlate.work.directory import WorkDirectory, word_counts
 
 # One of this many sentence pairs is held out, or fewer, so that no more than MOST are.
@@ -114,7 +115,8 @@ class WordEvents:
     def of(cls, work: WorkDirectory, settings: JointModelConfig) -> WordEvents:
         """Those of the training text, sentence by sentence."""
         vocabularies, texts = [], []
-        for side, own in work.vocabularies.items():
+        for side in SIDES:
+            own = work.vocabularies[side]
             counts = zip(own.words, word_counts(work, side), strict=True)
             vocabularies.append(Vocabulary(word for word, count in counts if count >= settings.least_count))
             text = work.training_text(side)
