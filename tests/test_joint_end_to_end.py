@@ -17,9 +17,11 @@ from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
 from xlate.cli.main import main
+from xlate.config.model_schema import JointModelConfig
 from xlate.jobs.train import joint
 from xlate.models.joint.feature import NAME
 from xlate.scoring.weights import load_weights, save_weights
+from xlate.work.directory import WorkDirectory
 
 JOINT = ["model=joint", "model.dimension=16", "model.hidden=24", "loss.noise=64", "loss.batch=64", "loss.epochs=4"]
 
@@ -136,3 +138,12 @@ def test_what_cannot_be_is_refused(
     assert "base" in training("model=joint", f"base={joined}")
     assert "model.joint=RUN" in refused("translate", f"run={joint_run}", f"input={joint_run / 'config.yaml'}")
     assert "features with history" in refused("export", f"run={joined}", f"out={tmp_path / 'moses'}")
+
+
+def test_further_translations_of_the_training_text_play_no_part(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    directory, settings = WorkDirectory(work), JointModelConfig()
+    plain, words = joint.WordEvents.of(directory, settings), directory.vocabularies
+    monkeypatch.setattr(WorkDirectory, "vocabularies", words | {"reference.0": words["target"]})
+    again = joint.WordEvents.of(WorkDirectory(work), settings)
+    assert again.target.ids_T.tolist() == plain.target.ids_T.tolist()
+    assert len(again.vocabularies) == 2
