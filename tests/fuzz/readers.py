@@ -374,7 +374,7 @@ READERS = [
     Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
     Reader("Truecaser.of_moses", text("NASA (3/4) nasa (1)\nthe (9)\n"), of(Truecaser.of_moses)),
     Reader("PreparedText.load", lambda f: RAW.save(f), lambda f: PreparedText.load(f), 0.5),
-    Reader("WordSplitter.load", text("Haus 3\nun+ 12\n"), of(partial(WordSplitter.load, compounds=True))),
+    Reader("WordSplitter.load", text("Haus 3\nun+ 12\n"), of(partial(WordSplitter.load, split=["affixes"]))),
     Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
     Reader("read_classes (Brown)", text("0110\tthe\t20\n0111\thouse\t3\n"), of(read_classes)),

@@ -112,7 +112,7 @@ def test_a_trace_of_pieces(runs: dict[str, Path], tmp_path: Path, remarked: Said
 def test_unknown_words_are_counted(runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     translated(runs["block"], tmp_path, [". . .", "", "zzz . .", ". . ."], "processes=2")
-    assert "1 of 9 words unknown (11.1 %), copied unchanged" in caplog.text
+    assert "1 of 9 words unknown (11.1 %), not translated" in caplog.text
     assert "warning" not in caplog.text
     caplog.clear()
     translated(runs["block"], tmp_path, ["zzz yyy xxx", ". . . .", "www vvv"])

@@ -54,10 +54,10 @@ def test_parts_are_in_their_most_frequent_form_and_everything_else_is_kept(tmp_p
     words = ["Hauswand", "HAUSWAND", "abhaus", "haus-wand", "3000erhaus", "wand", "Hauswand" * 9]
     assert splitter.apply(words) == ["Haus", "wand", "Haus", "wand", *words[2:]]
     splitter.save(tmp_path / "counts")
-    assert WordSplitter.load(tmp_path / "counts", compounds=True).apply(words) == splitter.apply(words)
+    assert WordSplitter.load(tmp_path / "counts", ["compounds"]).apply(words) == splitter.apply(words)
     write_lines(tmp_path / "counts", ["Haus 3", "wand"])
     with pytest.raises(InputError, match=":2: not a file of counts"):
-        WordSplitter.load(tmp_path / "counts", compounds=True)
+        WordSplitter.load(tmp_path / "counts", ["compounds"])
 
 
 def affixed(word: str, known: dict[str, int]) -> set[tuple[str, ...]]:
@@ -121,43 +121,43 @@ def test_parts_of_a_compound_lose_their_affixes_and_both_are_kept_in_the_file(tm
     splitter.save(tmp_path / "parts")
     assert (tmp_path / "parts").read_text().splitlines()[:3] == ["+e 7", "+es 2", "Haus 3"]
     words = ["Wandtische", "Tische", "Unwandes"]
-    for compounds in (True, False):
-        again = WordSplitter.load(tmp_path / "parts", compounds=compounds)
-        assert again.apply(words) == WordSplitter(forms, compounds=compounds, affixes=splitter.affixes).apply(words)
-    assert again.apply(words) == ["Wandtische", "Tisch", "+e", "un+", "Wand", "+es"]
+    for split in (["compounds", "affixes"], ["compounds"], ["affixes"]):
+        affixes = splitter.affixes if "affixes" in split else {}
+        expected = WordSplitter(forms, compounds="compounds" in split, affixes=affixes).apply(words)
+        assert WordSplitter.load(tmp_path / "parts", split).apply(words) == expected
+    assert expected == ["Wandtische", "Tisch", "+e", "un+", "Wand", "+es"]
 
 
-@pytest.mark.parametrize(("case", "parts"), [("lower", "haus wand"), ("keep", "Haus Wand"), ("true", "Haus Wand")])
-def test_training_text_and_later_lines_are_split_alike(tmp_path: Path, case: str, parts: str) -> None:
-    data = corpus(tmp_path, compounds=True)
+# For each way to split words: a text whose first line has one to split, its parts, another such word, and one to keep.
+SPLIT = {
+    "compounds": (["Die Hauswand .", "Das Haus .", "Die Wand , Haus .", "Wande ."], "Haus Wand", "Wandhaus", "Wande"),
+    "affixes": (["Die Wande .", "Das Tor .", "Die Wand .", "Gartentor , Tor , Tore ."], "Wand +e", "Tore", "Gartentor"),
+}
+
+
+@pytest.mark.parametrize("case", ["lower", "keep", "true"])
+@pytest.mark.parametrize("kind", list(SPLIT))
+def test_training_text_and_later_lines_are_split_alike(tmp_path: Path, kind: str, case: str) -> None:
+    lines, parts, other, kept = SPLIT[kind]
+    parts = parts.lower() if case == "lower" else parts
+    data = corpus(tmp_path, **{kind: True})
     data.case = case
-    write_lines(tmp_path / "train.fr", ["Die Hauswand .", "Das Haus .", "Die Wand .", "Ein Haus , eine Wand ."])
-    write_lines(tmp_path / "train.en", ["Hauswand a", "b", "c", "d"])
-    stage = built(data, tmp_path / "corpus")
-    first, *_ = read_lines(stage / "train.source.gz")
-    assert first.lower().split() == ["die", "haus", "wand", "."]
+    write_lines(tmp_path / "train.fr", lines)
+    write_lines(tmp_path / "train.en", lines)
+    first, *_ = read_lines(built(data, tmp_path / "corpus") / "train.source.gz")
     assert parts in first
     work = WorkDirectory(tmp_path)
-    assert " ".join(work.source_tokens("Die Hauswand .")) == first
-    assert parts in " ".join(work.source_tokens("Eine Haushauswand ."))
-    assert "hauswand" in work.target_tokens("Hauswand a")[0].lower()
-    assert parts.split()[0] in work.source_vocabulary
+    assert " ".join(work.source_tokens(lines[0])) == first
+    assert len(work.source_tokens(f"a {other} b")) == 4
+    assert len(work.source_tokens(f"a {kept} b")) == len(work.target_tokens(f"a {other} b")) == 3
+    assert all(part in work.source_vocabulary for part in parts.split())
 
 
-@pytest.mark.parametrize(("case", "parts"), [("lower", "wand +e"), ("keep", "Wand +e"), ("true", "Wand +e")])
-def test_affixes_of_training_text_and_later_lines_are_split_alike(tmp_path: Path, case: str, parts: str) -> None:
-    data = corpus(tmp_path, affixes=True)
-    data.case = case
-    write_lines(tmp_path / "train.fr", ["Die Wande .", "Das Tor , das Gartentor .", "Die Wand .", "Zwei Tore , Tor ."])
-    write_lines(tmp_path / "train.en", ["Wande Wand", "b", "c", "d"])
-    stage = built(data, tmp_path / "corpus")
-    first, second, *_ = read_lines(stage / "train.source.gz")
-    assert parts in first
-    assert "gartentor" in second.lower().split()
-    work = WorkDirectory(tmp_path)
-    assert " ".join(work.source_tokens("Die Wande .")) == first
-    assert work.target_tokens("Die Wande")[1].lower() == "wande"
-    assert "+e" in work.source_vocabulary
+def test_words_are_not_left_whole_if_the_parts_are_lost(tmp_path: Path) -> None:
+    built(corpus(tmp_path, affixes=True), tmp_path / "corpus")
+    (tmp_path / "corpus" / "word_parts.source").unlink()
+    with pytest.raises(InputError, match=r"word_parts\.source"):
+        WorkDirectory(tmp_path).source_tokens("fr 1")
 
 
 @pytest.mark.parametrize("kind", ["compounds", "affixes"])

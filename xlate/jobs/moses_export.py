@@ -258,7 +258,7 @@ def export_moses(config: ExportConfig) -> Json:
             features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *features, "Distortion", lm_feature]
             write_moses_ini(aside / INI, features, weights, settings)
             text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
-            if {"compounds", "affixes"} & getattr(text, "preprocessing", {}).keys():
+            if "split" in getattr(text, "preprocessing", ()):
                 log.warning("warning: %s splits words; split them in the text for Moses, too", trained.work)
             vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
             for side, caser in text.casers.items():

@@ -391,7 +391,7 @@ def say_counts(counts: Counter[str]) -> None:
     if not (words := counts["words"]):
         return
     share = counts["unknown words"] / words
-    said = f"{counts['unknown words']} of {words} words unknown ({100 * share:.1f} %), copied unchanged"
+    said = f"{counts['unknown words']} of {words} words unknown ({100 * share:.1f} %), not translated"
     if share <= MOST_UNKNOWN:
         log.info("%s", said)
         return

@@ -315,7 +315,7 @@ class PreparedSide:
     Attributes:
         preprocessor: turns lines into tokens. case: `true`, `lower` or `keep`.
         caser: the truecaser for `true`. splitter: of words, if they are split.
-        letters: text leaves out words with letters of which none is among these; None keeps all words.
+        letters: those of the language; `text` leaves out words in other letters only. None keeps all words.
     """
 
     preprocessor: Preprocessor

@@ -16,7 +16,7 @@ from xlate.text.opening import plain_file
 LEAST, MOST = 4, 60
 # What may stand between two parts of a compound and is left out.
 FILLERS = ("", "s", "es")
-# The letters of the shortest stem and of the longest affix; the share of words that an affix has at least.
+# The letters of the shortest stem and of the longest affix, and the least share of all words that have an affix.
 STEM, AFFIX, SHARE = 3, 4, 0.005
 # Marks where an affix touches its stem.
 JOINT = "+"
@@ -25,7 +25,7 @@ DIGITS = 19
 
 
 def affixes_of(forms: Mapping[str, int]) -> dict[str, int]:
-    """The prefixes (`un+`) and suffixes (`+ed`) that many words have beside another word, and how many these are."""
+    """The frequent prefixes (`un+`) and suffixes (`+ed`), and how many words consist of another word and the affix."""
     words = {form.lower() for form in forms if len(form) >= STEM and form.isalpha()}
     found = Counter[str]()
     for word in words:
@@ -41,7 +41,8 @@ class WordSplitter:
     """Splits a word where the geometric mean of the counts of its parts is largest; the word itself is one part.
 
     Parts of compounds are words of the training text, in their most frequent form (Koehn & Knight 2003, section 4.2).
-    With affixes, a word or a part of a compound may be a prefix, a word of the text and a suffix, or lack one of them.
+    If affixes are given, a word or a part of a compound can also be a shorter word with a prefix, a suffix or both, and
+    that shorter word is split again.
 
     Example:
         >>> splitter = WordSplitter({"Haus": 20, "Meer": 9, "Blick": 5, "Meeresblick": 1})
@@ -110,7 +111,7 @@ class WordSplitter:
                 counts = [self._count[stem], *(self.affixes[affix] for affix in prefix + suffix)]
                 parts = [*prefix, self._form[stem], *suffix] if len(counts) > 1 else [word]
                 found = max(found, (sum(map(math.log, counts)) / len(counts), -len(counts), parts))
-        # What is left of a word is split as that word itself is in the text.
+        # The shorter word is split as it is where it stands alone.
         left = self.forms.keys() & found[2] if len(found[2]) > 1 else ()
         return [more for part in found[2] for more in (self._affixed(part) if part in left else [part])]
 
@@ -119,8 +120,8 @@ class WordSplitter:
         write_lines(path, (f"{part} {count}" for part, count in sorted((self.forms | self.affixes).items())))
 
     @classmethod
-    def load(cls, path: str | Path, *, compounds: bool) -> WordSplitter:
-        """Reads what `save` wrote.
+    def load(cls, path: str | Path, split: Sequence[str]) -> WordSplitter:
+        """Reads what `save` wrote, to split `compounds`, `affixes` or both.
 
         Raises:
             InputError: a line is something else.
@@ -130,6 +131,7 @@ class WordSplitter:
             part, _, count = line.partition(" ")
             letters = part.removeprefix(JOINT) if part.startswith(JOINT) else part.removesuffix(JOINT)
             if not (letters.isalpha() and count.isascii() and count.isdecimal() and len(count) < DIGITS):
-                raise InputError("not a file of counts", line, "a word and its count", file=path, line=number)
+                expected, remedy = "a word or affix and its count", "run xlate prepare again"
+                raise InputError("not a file of counts", line, expected, remedy, file=path, line=number)
             (forms if letters == part else affixes)[part] = int(count)
-        return cls(forms, compounds=compounds, affixes=affixes)
+        return cls(forms, compounds="compounds" in split, affixes=affixes if "affixes" in split else None)

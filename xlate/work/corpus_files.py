@@ -176,6 +176,11 @@ PARTS = (*SPLITS, "lm_text")
 _FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
+def word_splits(data: DataConfig) -> list[str]:
+    """How source words are split: `compounds`, `affixes`, both, or not at all."""
+    return [name for name in ("compounds", "affixes") if getattr(data, name)]
+
+
 def check_settings(files: CorpusFiles) -> None:
     """Checks that the settings of a corpus fit together.
 
@@ -195,10 +200,9 @@ def check_settings(files: CorpusFiles) -> None:
         "leave out one of the two settings",
     )
     refuse_if(
-        (data.compounds or data.affixes) and (data.tagger or files.factor_names("source").names),
+        word_splits(data) and (data.tagger or files.factor_names("source").names),
         "factors of words that are split",
-        f"data.compounds={data.compounds} data.affixes={data.affixes} data.tagger={data.tagger} "
-        f"data.source_factors={list(data.source_factors)}",
+        f"{', '.join(word_splits(data))}, data.tagger={data.tagger} data.source_factors={list(data.source_factors)}",
         "either of them",
         "leave out data.compounds and data.affixes, or the tagger and the factors of the source",
     )
@@ -269,8 +273,7 @@ def corpus_identity(files: CorpusFiles) -> Json:
     # Included only if given.
     later: Json = {
         "dev_pairs": data.dev_pairs or None,
-        "compounds": data.compounds,
-        "affixes": data.affixes,
+        "split": word_splits(data),
         "drop_copied": data.drop_copied,
         "train_references": [file_hash(*files.held["train", name]) for name in files.references],
         "tokenized": sorted(data.tokenized),

@@ -24,7 +24,7 @@ from xlate.text.lines import check_reference, check_sides, drop_unusable, iterat
 from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, form_counts, untokenized_lines
 from xlate.text.vocabulary import EncodedText, TokenText
 from xlate.text.word_parts import WordSplitter
-from xlate.work.corpus_files import SIDES, CorpusFiles
+from xlate.work.corpus_files import SIDES, CorpusFiles, word_splits
 from xlate.work.directory import PARTS_OF_WORDS, TRUECASE, WorkDirectory
 from xlate.work.stages import run_stage
 
@@ -125,8 +125,7 @@ def parts_of(
         "untokenize": {"lm": "lm_text"}.get(text, text) in data.tokenized,
         "tokenize": data.tokenize,
         "case": data.case,
-        "compounds": data.compounds,
-        "affixes": data.affixes,
+        "split": word_splits(data),
         "max_words": data.max_words,
         "size": size,
     }
@@ -209,12 +208,10 @@ def case_part(work: str, name: str, made_from: Json) -> None:
 
     def build(folder: Path) -> Json:
         for side, language in made_from["sides"].items():
-            learned = Path(work) / CASING
-            compounds, splits = made_from["compounds"], made_from["compounds"] or made_from["affixes"]
+            learned, split = Path(work) / CASING, made_from["split"] if side == "source" else []
             cased_as = side if side in SIDES else "target"
             caser = Truecaser.load(learned / f"{TRUECASE}{cased_as}") if made_from["case"] == "true" else None
-            path = learned / PARTS_OF_WORDS
-            splitter = WordSplitter.load(path, compounds=compounds) if splits and side == "source" else None
+            splitter = WordSplitter.load(learned / PARTS_OF_WORDS, split) if split else None
             prepared = PreparedSide(Preprocessor(language), made_from["case"], caser, splitter)
             tokens = part.side("tokens", side).tokens
             cased = TokenText.of(map(prepared.cased, track(tokens, f"casing {language}")))

@@ -36,6 +36,7 @@ from xlate.work.corpus_files import (
     corpus_identity,
     keep_tagger,
     tagger_record,
+    word_splits,
 )
 from xlate.work.corpus_parts import (
     CASING,
@@ -136,7 +137,7 @@ def make_corpus(
             here != base.preprocessing or here.keys() > PREPROCESSING.keys() or files.documents or files.references,
             "texts that cannot be mixed",
             f"{here}{', documents' * bool(files.documents)}, and {base.path} with {base.preprocessing}",
-            "the same languages, tokenisation and case; no split words, factors, tagger, documents or references",
+            "one way to tokenise and case, without split or dropped words, factors, a tagger, documents or references",
         )
     read = {**corpus_identity(files), **({"mix": base.identities("corpus", "align")} if base else {})}
     corpus = _Corpus(work, files, read, cluster or ClusterConfig(), base)
@@ -203,7 +204,7 @@ class _Corpus:
         self._make(tokenise_part, "tokens", [*parts, *more])
         kept = self._check_kept(new, lines)
         learned = [TRUECASE + side for side in SIDES if files.data.case == "true"]
-        learned += [PARTS_OF_WORDS] * (files.data.compounds or files.data.affixes)
+        learned += [PARTS_OF_WORDS] * bool(word_splits(files.data))
         if learned:
             run_stage(self.work, CASING, self.read, partial(self._learn_casing, parts))
             for name in learned:
@@ -262,13 +263,13 @@ class _Corpus:
                 held = part.side("tokens", side)
                 counts.update({word: n for word, n in zip(held.tokens.words, held.count_V.tolist(), strict=True) if n})
             Truecaser.train(counts).save(folder / f"{TRUECASE}{side}")
-        if self.files.data.compounds or self.files.data.affixes:
+        if split := word_splits(self.files.data):
             counts = Counter()
             for part in parts:
                 tokens = part.side("tokens", "source").tokens
                 for word, n in zip(tokens.words, np.bincount(tokens.text.ids_T).tolist(), strict=True):
                     counts[word.lower() if case == "lower" else word] += n
-            affixes = affixes_of(counts) if self.files.data.affixes else {}
+            affixes = affixes_of(counts) if "affixes" in split else {}
             WordSplitter(counts, affixes=affixes).save(folder / PARTS_OF_WORDS)
         return {}
 
@@ -342,7 +343,10 @@ def _preprocessing(files: CorpusFiles) -> Json:
         settings["factors"] = {**names, "separator": data.factor_separator}
     if record := tagger_record(files):
         settings["tagger"] = record
-    settings |= {name: True for name in ("compounds", "affixes", "drop_copied") if getattr(data, name)}
+    if split := word_splits(data):
+        settings["split"] = split
+    if data.drop_copied:
+        settings["drop_copied"] = True
     return settings
 
 

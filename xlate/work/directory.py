@@ -567,9 +567,8 @@ class WorkDirectory(TextSides):
             corpus = self.path / "corpus"
             preprocessor = Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
             caser = Truecaser.load(path) if (path := corpus / f"{TRUECASE}{side}").exists() else None
-            splits = side == "source" and (corpus / PARTS_OF_WORDS).exists()
-            compounds = "compounds" in settings
-            splitter = WordSplitter.load(corpus / PARTS_OF_WORDS, compounds=compounds) if splits else None
+            split = settings.get("split", []) if side == "source" else []
+            splitter = WordSplitter.load(corpus / PARTS_OF_WORDS, split) if split else None
             drops = side == "target" and "drop_copied" in settings
             letters = letters_of(self.target_vocabulary.words) if drops else None
             sides[side] = PreparedSide(preprocessor, settings["case"], caser, splitter, letters)
