@@ -123,6 +123,15 @@ def test_recipes_choose_for_both_commands_and_given_keys_come_first(tmp_path: Pa
             assert {(part.work, part.seed) for part, _ in parts_of(config, tmp_path)} == {("w", 3)}
 
 
+def test_every_system_decodes_in_as_many_processes_as_the_combination(tmp_path: Path) -> None:
+    """Unless its own keys say how many; a model without a decoder has none."""
+    systems = ["a=model=phrase", "b=model=phrase loss=xbleu sparse=all", "c=model=phrase loss.tune.processes=2"]
+    keys = [*combination(*systems, "d=model=joint"), "loss.tune.processes=3"]
+    parts = [part.loss for part, _ in parts_of(load(TrainConfig, "train", ["work=w", *keys]), tmp_path)]
+    assert [loss.tune and loss.tune.processes for loss in parts] == [3, 3, 2, None]
+    assert [loss.lists and loss.lists.processes for loss in parts] == [None, 3, None, None]
+
+
 def test_a_run_of_a_sweep_is_a_path(tmp_path: Path) -> None:
     """Its folder has `=` in its name, as keys have."""
     found = system_folders(["a=sweep/seed=1", "b=model=phrase seed=1"], tmp_path)

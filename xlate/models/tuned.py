@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from xlate.array_types import Bools
+from xlate.array_types import Bools, Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded, of_no_steps, of_no_words
 from xlate.features.structure import StructureFeatures
@@ -47,6 +47,11 @@ class TunedSystem(ABC):
     @abstractmethod
     def trained_D(self) -> Bools:
         """Which weights are tuned; the others keep their values."""
+
+    @property
+    def unit_D(self) -> Floats | None:
+        """The values of features that count as 1 to a tuner, if they are not all 1: MIRA hardly moves small values."""
+        return None
 
     @property
     def growing(self) -> StructureFeatures | None:
@@ -180,8 +185,8 @@ class TunedUnits(TunedSystem, Generic[Decoder, Listed]):
         dense_D = np.where(trained_D, 1.0 / trained_D.sum(), 0.0)
         dense_D[model.slots["WordPenalty0"]] *= -1.0
         dense_D[model.slots["UnknownWordPenalty0"]] = 1.0
-        if self.tunes_sparse:
-            dense_D[model.sums] = 1.0
+        # Learned sparse weights are as large as they should be.
+        dense_D[model.sums] = 1.0
         return Weights(dense_D, np.zeros(0), model.columns)
 
     def listing(self, weights: Weights, decoder: Decoder, words: Sequence[str]) -> CandidateBatch:  # noqa: ARG002

@@ -93,3 +93,17 @@ def random_lists(random: np.random.Generator) -> CandidateBatch:
     return CandidateBatch(
         np.arange(7, dtype=np.int64) * 8, dense_CD, gain_CG, np.zeros(49, np.int64), np.zeros(0, np.int32)
     ).validate()
+
+
+@pytest.mark.parametrize("kind", [MiraConfig, ProConfig, ExpectedBleuConfig])
+def test_a_feature_in_its_unit_is_tuned_like_one_whose_values_are_divided_by_it(kind: type[TuneConfig]) -> None:
+    """The score stays the same, and sizes sum to 1 in these units; powers of two change no digit."""
+    random, unit_D = np.random.default_rng(5), np.array([1.0, 0.125, 1.0])
+    lists, trained_D = random_lists(random), np.ones(3, np.bool_)
+    divided = replace(lists, dense_CD=(lists.dense_CD / unit_D).astype(np.float32))
+    inside = replace(START, dense_D=START.dense_D * unit_D)
+    expected_D = optimiser(kind(), trained_D, BLEU)(divided, inside, 1).dense_D / unit_D
+    found_D = optimiser(kind(), trained_D, BLEU, unit_D)(lists, START, 1).dense_D
+    np.testing.assert_array_equal(found_D, expected_D)
+    assert np.abs(found_D * unit_D).sum() == pytest.approx(1.0)
+    assert not np.allclose(found_D, optimiser(kind(), trained_D, BLEU)(lists, START, 1).dense_D)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -21,6 +22,7 @@ from xlate.jobs.train.recipe import dev_set, measured_splits, refuse_base
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import tuning_text
 from xlate.learning.run import Run
+from xlate.learning.settings import LossConfig
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.models.kind import made_of
 from xlate.models.rerank.combination import SYSTEMS, is_training, listing, system_folders, translating_runs
@@ -132,9 +134,8 @@ class CombinationTraining(RankTraining):
 
     def _lines(self, folder: Path, name: str) -> Iterator[str]:
         """The lines of the list of a system."""
-        model, tune = self.config.model, self.config.loss.tune
-        system = listing(folder, model.size, self.config.work)
-        found = system.translate_many(self.text.sources, 1 if tune is None else tune.processes)
+        system = listing(folder, self.config.model.size, self.config.work)
+        found = system.translate_many(self.text.sources, _processes(self.config))
         for number, derivations in enumerate(track(found, f"listing: {name}", total=len(self.text))):
             yield from (system.nbest_line(number, one) for one in derivations)
 
@@ -150,4 +151,17 @@ def parts_of(config: TrainConfig, run: Path) -> Iterator[tuple[TrainConfig, Path
     for name, keys in named_files(config.model.systems, "model.systems").items():
         if is_training(keys):
             given = shlex.split(keys.replace("=@", f"={(run / SYSTEMS).absolute()}/"))
-            yield load(TrainConfig, "train", [*shared, *given]), folders[name]
+            part = load(TrainConfig, "train", [*shared, *given])
+            yield replace(part, loss=_with_processes(part.loss, _processes(config))), folders[name]
+
+
+def _processes(config: TrainConfig) -> int:
+    tune = config.loss.tune
+    return 1 if tune is None else tune.processes
+
+
+def _with_processes(loss: LossConfig, processes: int) -> LossConfig:
+    """A loss that decodes in this many processes where its own keys ask for one."""
+    parts: dict[str, Any] = {"tune": loss.tune, "lists": loss.lists}
+    alone = {key: part for key, part in parts.items() if getattr(part, "processes", None) == 1}
+    return replace(loss, **{key: replace(part, processes=processes) for key, part in alone.items()})

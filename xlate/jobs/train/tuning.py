@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import Bools
+from xlate.array_types import Bools, Floats
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import listed
@@ -163,7 +163,7 @@ def tune(
 
     loop = Tuning(
         decoded_in_parts if uses_cluster(config.cluster) and len(text) > PART else lists.decode,
-        optimiser(settings, chosen_weights(settings, start, system.trained_D), objective),
+        optimiser(settings, chosen_weights(settings, start, system.trained_D), objective, system.unit_D),
         replace(settings, seed=config.seed),
         run.directory.checkpoint,
         run.reporter,
@@ -373,8 +373,8 @@ def made_from_text(work: WorkDirectory | None, text: TuningText) -> Json:
     return {"work_identity": identity_of({"work": work.identity if work else None, "text": asdict(text)})}
 
 
-def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Optimise:
-    """The tuner that the settings name, which finds new weights from pooled lists.
+def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective, unit_D: Floats | None = None) -> Optimise:
+    """The tuner that the settings name, which finds new weights from pooled lists, for features in the given units.
 
     If all weights are tuned, their absolute values sum to 1, as in Moses: translations do not depend on the scale, but
     beam thresholds and the effect of a tuner's step do.
@@ -384,9 +384,16 @@ def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective) -> O
     """
     refuse_if(settings.name not in TUNERS, "no such tuner", f"loss.tune.name={settings.name}", ", ".join(TUNERS))
     tuner = _tuner(settings, trained_D, objective)
-    if settings.weights:
-        return tuner
-    return lambda lists, weights, seed: scaled(tuner(lists, weights, seed), trained_D)
+
+    def optimised(lists: CandidateBatch, weights: Weights, seed: int) -> Weights:
+        if unit_D is not None:
+            lists = replace(lists, dense_CD=(lists.dense_CD / unit_D).astype(lists.dense_CD.dtype))
+            weights = replace(weights, dense_D=weights.dense_D * unit_D)
+        found = tuner(lists, weights, seed)
+        found = found if settings.weights else scaled(found, trained_D)
+        return found if unit_D is None else replace(found, dense_D=found.dense_D / unit_D)
+
+    return optimised
 
 
 def _tuner(settings: Any, trained_D: Bools, objective: Objective) -> Optimise:

@@ -294,12 +294,10 @@ class TunedRules(TunedUnits[HierarchicalDecoder, RuleList]):
 
     @property
     def uniform(self) -> Weights:
-        """Rules and glue are neither good nor bad, and structure features weigh what they do."""
+        """Rules and glue are neither good nor bad."""
         start = super().uniform
-        dense_D = start.dense_D
-        dense_D[[RULE_PENALTY, GLUE]] = 0.0
-        dense_D[self.system.model.sums] = 1.0
-        return replace(start, dense_D=dense_D)
+        start.dense_D[[RULE_PENALTY, GLUE]] = 0.0
+        return start
 
     @property
     def growing(self) -> StructureFeatures | None:
