@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import features_of_subset
+from xlate.jobs.train import tuning
 from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
 from xlate.learning.list_learner import ListLearner
@@ -208,8 +210,19 @@ def test_a_damaged_shard_is_named_and_made_again(
     assert {path: contents(path) for path in kept} == kept
 
 
-def test_sparse_weights_of_a_base_stay_while_floats_are_tuned(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
-    """With another feature, whose weight is tuned together with those of the sums."""
+def test_sparse_weights_of_a_base_stay_while_floats_are_tuned(
+    own_work: Path, sparse_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With another feature, whose weight is tuned together with those of the sums.
+
+    These begin at 1, and weigh in their unit about as much as one of the floats, whose sizes sum to 1.
+    """
+    seen = list[Any]()
+    made = tuning.Tuning.run
+    monkeypatch.setattr(tuning.Tuning, "run", lambda loop, start, stop: seen.append(start) or made(loop, start, stop))
+    units = list[Any]()
+    chosen = tuning.optimiser
+    monkeypatch.setattr(tuning, "optimiser", lambda *given: units.extend(given[3:]) or chosen(*given))
     again = ["model=phrase", "loss=mira", *FEW, *SEARCH, f"base={sparse_run}", f"model.histories=[{JUMPS.name}]"]
     trained(own_work, tmp_path / "run", *again)
     held, base = (load_weights(folder / WEIGHTS_FILE) for folder in (tmp_path / "run", sparse_run))
@@ -218,6 +231,9 @@ def test_sparse_weights_of_a_base_stay_while_floats_are_tuned(own_work: Path, sp
     assert floats[JUMPS.name] != 0
     assert floats["SparseReordering0_0"] != 1
     assert len(translated(tmp_path / "run", tmp_path)) == 3
+    sums = [name.startswith("Sparse") for name in seen[0].dense_names]
+    np.testing.assert_array_equal(seen[0].dense_D[sums], 1.0)
+    np.testing.assert_array_equal(units[0], np.where(sums, 1.0 / sums.index(True), 1.0))
 
 
 def test_local_features_are_exported_inside_the_tables(
