@@ -50,7 +50,7 @@ class TunedSystem(ABC):
 
     @property
     def unit_D(self) -> Floats | None:
-        """The values of features that count as 1 to a tuner, if they are not all 1: MIRA hardly moves small values."""
+        """The unit of each feature in tuning, None if all are 1; a step of MIRA is proportional to the values in it."""
         return None
 
     @property

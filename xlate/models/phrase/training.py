@@ -60,9 +60,9 @@ class TunedPhrases(TunedUnits[PhraseDecoder, PhraseList]):
 
     @property
     def unit_D(self) -> Floats | None:
-        """The sizes of the float weights sum to 1, but a sum of sparse features weighs about 1 on its own."""
         if self.tunes_sparse or self.system.model.sparse is None:
             return None
+        # The sizes of float weights sum to 1, while a sum of sparse features weighs about 1 on its own.
         unit_D, sums = np.ones(self.system.model.size), self.system.model.sums
         unit_D[sums] = 1.0 / sums.start
         return unit_D
