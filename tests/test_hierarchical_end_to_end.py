@@ -229,6 +229,10 @@ def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, onli
     assert features is not None
     text = TuningText([*sentences, []], [[["a"]]] * 6)
     tuned = TunedRules(system, tunes_sparse=True)
+    assert tuned.unit_D is None
+    fixed, floats = TunedRules(system), system.model.sums.start
+    np.testing.assert_array_equal(fixed.unit_D, [*[1.0] * floats, 1.0 / floats])
+    assert fixed.uniform.dense_D[floats:].tolist() == [1.0]
     lists = NbestLists(tuned, text, 10, bool).decode(system.weights)
     assert lists.unit_PU is not None
     offsets, ids = features.of_units(lists.unit_PU, add=False)  # type: ignore[attr-defined]

@@ -179,6 +179,15 @@ class TunedUnits(TunedSystem, Generic[Decoder, Listed]):
         return trained_D
 
     @property
+    def unit_D(self) -> Floats | None:
+        if self.tunes_sparse or self.system.model.sparse is None:
+            return None
+        # The sizes of float weights sum to 1, while a sum of sparse features weighs about 1 on its own.
+        unit_D, sums = np.ones(self.system.model.size), self.system.model.sums
+        unit_D[sums] = 1.0 / sums.start
+        return unit_D
+
+    @property
     def uniform(self) -> Weights:
         """The same weight for every feature that is tuned, negated for the word penalty, whose values are negative."""
         model, trained_D = self.system.model, self.trained_D

@@ -17,7 +17,7 @@ import numpy as np
 
 from xlate.align.copies import balanced_folds
 from xlate.align.lexical import lexical_table
-from xlate.array_types import AnyArray, Bools, Floats, Ints
+from xlate.array_types import AnyArray, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, decoded, with_steps
 from xlate.config.schema import TrainConfig
@@ -57,15 +57,6 @@ class TunedPhrases(TunedUnits[PhraseDecoder, PhraseList]):
             trained_D[model.slots[SPARSE_REORDERING]] &= any(family.crossed > 1 for family in model.sparse.families)
             trained_D[model.slots[SPARSE_PLAIN]] &= any(family.crossed == 1 for family in model.sparse.families)
         return trained_D
-
-    @property
-    def unit_D(self) -> Floats | None:
-        if self.tunes_sparse or self.system.model.sparse is None:
-            return None
-        # The sizes of float weights sum to 1, while a sum of sparse features weighs about 1 on its own.
-        unit_D, sums = np.ones(self.system.model.size), self.system.model.sums
-        unit_D[sums] = 1.0 / sums.start
-        return unit_D
 
     @property
     def uniform(self) -> Weights:
