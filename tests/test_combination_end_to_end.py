@@ -123,8 +123,8 @@ def test_recipes_choose_for_both_commands_and_given_keys_come_first(tmp_path: Pa
             assert {(part.work, part.seed) for part, _ in parts_of(config, tmp_path)} == {("w", 3)}
 
 
-def test_every_system_decodes_in_as_many_processes_as_the_combination(tmp_path: Path) -> None:
-    """Unless its own keys say how many; a model without a decoder has none."""
+def test_systems_decode_in_as_many_processes_as_the_combination(tmp_path: Path) -> None:
+    """Unless its own keys ask for several; a model without a decoder has none."""
     systems = ["a=model=phrase", "b=model=phrase loss=xbleu sparse=all", "c=model=phrase loss.tune.processes=2"]
     keys = [*combination(*systems, "d=model=joint"), "loss.tune.processes=3"]
     parts = [part.loss for part, _ in parts_of(load(TrainConfig, "train", ["work=w", *keys]), tmp_path)]

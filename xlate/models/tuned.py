@@ -194,7 +194,7 @@ class TunedUnits(TunedSystem, Generic[Decoder, Listed]):
         dense_D = np.where(trained_D, 1.0 / trained_D.sum(), 0.0)
         dense_D[model.slots["WordPenalty0"]] *= -1.0
         dense_D[model.slots["UnknownWordPenalty0"]] = 1.0
-        # Learned sparse weights are as large as they should be.
+        # Learned sparse weights already have the right size.
         dense_D[model.sums] = 1.0
         return Weights(dense_D, np.zeros(0), model.columns)
 

@@ -376,8 +376,8 @@ def made_from_text(work: WorkDirectory | None, text: TuningText) -> Json:
 def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective, unit_D: Floats | None = None) -> Optimise:
     """The tuner that the settings name, which finds new weights from pooled lists, for features in the given units.
 
-    If all weights are tuned, their absolute values sum to 1, as in Moses: translations do not depend on the scale, but
-    beam thresholds and the effect of a tuner's step do.
+    If all weights are tuned, their absolute values in these units sum to 1, as in Moses: translations do not depend on
+    the scale, but beam thresholds and the effect of a tuner's step do.
 
     Raises:
         InputError: there is no such tuner, or its settings are invalid.
