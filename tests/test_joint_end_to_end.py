@@ -18,7 +18,7 @@ from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
 from xlate.cli.main import main
 from xlate.config.model_schema import JointModelConfig
-from xlate.jobs.train import joint
+from xlate.jobs.train import joint, networks
 from xlate.models.joint.feature import NAME
 from xlate.scoring.weights import load_weights, save_weights
 from xlate.work.directory import WorkDirectory
@@ -94,7 +94,7 @@ def test_a_text_from_which_no_pair_can_be_held_out_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     refused: Said,
 ) -> None:
-    monkeypatch.setattr(joint, "HELD_OUT", 1 << 30)
+    monkeypatch.setattr(networks, "HELD_OUT", 1 << 30)
     assert "too few sentence pairs" in refused("train", f"work={work}", f"run={tmp_path / 'run'}", *JOINT)
 
 

@@ -196,6 +196,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "hierarchical": search_settings.RuleSearch,
         "cky": search_settings.RuleSearch(algorithm="cky", pop_limit=50),
         "lcs": search_settings.LcsSearch,
+        "transformer": search_settings.TransformerSearch,
         "none": search_settings.DecoderSettings,
     },
     "loss": {**LOSSES, **{name: train_settings.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},

@@ -20,6 +20,8 @@ from xlate.settings import (
     key,
 )
 
+# What a transformer may predict: values of `model.direction`.
+FORWARD, REVERSE, BACKWARD = "forward", "reverse", "backward"
 # What a classifier may predict: values of `model.predicts`.
 TRANSLATION, DISTORTION = "translation", "distortion"
 LAYER = Range(1, 10_000)
@@ -124,8 +126,8 @@ class ModelConfig(_ModelKeys):
 
     name: str = key("its name in tables")
     kind: str = key(
-        "orientation, distortion, phrase, hierarchical, grammar, context, joint, lcs, rerank or combination; the other "
-        "keys depend on it"
+        "orientation, distortion, phrase, hierarchical, grammar, context, joint, transformer, lcs, rerank or "
+        "combination; the other keys depend on it"
     )
 
 
@@ -257,6 +259,23 @@ class JointModelConfig(ModelConfig):
 
 
 @dataclass
+class TransformerModelConfig(ModelConfig):
+    """A network that translates piece by piece, and scores the translations of other systems (Vaswani et al. 2017)."""
+
+    name: str = "transformer"
+    kind: str = "transformer"
+    direction: str = key(
+        "forward; reverse: from the last word to the first; backward: predicts the source, only to score translations",
+        FORWARD,
+        (FORWARD, REVERSE, BACKWARD),
+    )
+    pieces: int = key("the most pieces of words, which both languages share", 4000, COUNT)
+    dimension: int = key("numbers that represent a piece", 256, LAYER)
+    layers: int = key("layers of the encoder, and of the decoder", 3, Range(1, 100))
+    dropout: float = key("the share of numbers left out in training", 0.1, BELOW_ONE)
+
+
+@dataclass
 class LcsModelConfig(ModelConfig):
     """Blocks predicted for single words, in the order that the language model likes (Kolachina et al. 2010)."""
 
@@ -314,6 +333,7 @@ MODELS: dict[str, type[ModelConfig]] = {
         PhraseModelConfig,
         ContextModelConfig,
         JointModelConfig,
+        TransformerModelConfig,
         LcsModelConfig,
         HierarchicalModelConfig,
         GrammarModelConfig,

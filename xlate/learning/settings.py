@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from xlate.settings import (
     ANY,
+    BELOW_ONE,
     COUNT,
     ENDLESS,
     FOLDS,
@@ -225,6 +226,18 @@ class NoiseLossConfig(LossConfig):
 
 
 @dataclass
+class EntropyLossConfig(LossConfig):
+    """Likelihood of the pieces of words, with smoothed labels (model=transformer)."""
+
+    name: str = "cross_entropy"
+    smoothing: float = key("the share of probability that labels give to all pieces alike", 0.1, BELOW_ONE)
+    epochs: int = key("passes", 10, COUNT)
+    batch: int = key("pieces per step, at most", 1500, COUNT)
+    rate: float = key("the largest step size, with Adam; it rises for `warmup` steps and falls to 0", 1e-3, POSITIVE)
+    warmup: int = key("steps until the step size is largest", 500, COUNT)
+
+
+@dataclass
 class GlobalLossConfig(LossConfig):
     """The global model (Tillmann & Zhang 2007, Eq. 4): normalised over the translation graph; starts from base."""
 
@@ -287,6 +300,7 @@ LOSSES: dict[str, type[LossConfig]] = {
     "uniform": UniformLossConfig,
     "global": GlobalLossConfig,
     "nce": NoiseLossConfig,
+    "cross_entropy": EntropyLossConfig,
     "online": OnlineLossConfig,
 }
 

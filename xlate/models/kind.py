@@ -61,6 +61,7 @@ class Kind:
         tunes_from_run: whether tuning continues from a run of it.
         predicts: whether it predicts how phrases are translated in context, and translates nothing.
         predicts_words: whether it predicts target words, and translates nothing.
+        scores: whether a run scores the translations of other systems.
         untrained: whether it can also translate with untrained weights.
         free: keys of the model that may differ in a run that tuning continues from.
         impossible: the message for whatever it cannot do, and the command to use instead; None for a model that is
@@ -75,10 +76,15 @@ class Kind:
     tunes_from_run = False
     predicts = False
     predicts_words = False
+    scores = False
     untrained = False
     impossible: ClassVar[tuple[str, str] | None] = None
     free: ClassVar[tuple[str, ...]] = ()
     without_lists: ClassVar[tuple[str, str] | None] = None
+
+    def lists(self, model: ModelConfig) -> bool:  # noqa: ARG002
+        """Whether a run of it translates, and is no mere part of other systems."""
+        return not (self.ranks_lists or self.predicts or self.predicts_words)
 
     def open(
         self,
@@ -290,6 +296,7 @@ KINDS = {
     "grammar": ("grammar.kind", "Grammar"),
     "context": ("context.runs", "Context"),
     "joint": ("joint.kind", "Joint"),
+    "transformer": ("transformer.kind", "TransformerKind"),
     "lcs": ("lcs", "Lcs"),
     "rerank": ("kind", "Rerank"),
     "combination": ("rerank.combination", "Combination"),

@@ -20,7 +20,7 @@ from xlate.scoring.weights import Weights
 from xlate.search.beam import CompiledSpace, ForcedSpace, SearchGraph, SearchSpace, search_graph
 from xlate.search.lattice import Lattice, LatticeArcs, useful_arcs
 from xlate.search.processes import each_sentence
-from xlate.search.settings import AnySearch, GrammarSearch
+from xlate.search.settings import AnySearch, GrammarSearch, TransformerSearch
 from xlate.text.tokens import cut
 from xlate.text.vocabulary import Vocabulary
 
@@ -141,7 +141,7 @@ class System(ABC, Generic[Space, Settings]):
 
     def limits(self, *, every_arc: bool = True) -> Limits:
         """What the search keeps."""
-        assert not isinstance(self.search, GrammarSearch), "a complete grammar is searched bottom-up"
+        assert not isinstance(self.search, GrammarSearch | TransformerSearch), "they have no stacks"
         return Limits(self.search.beam, 0, self.search.log_threshold, every_arc)
 
     def changed(self, **parts: Any) -> Self:
@@ -297,6 +297,22 @@ class System(ABC, Generic[Space, Settings]):
     def orientations(self, derivation: Derivation[Any]) -> list[int]:
         """LEFT, RIGHT or NEUTRAL of each of the derivation's blocks, as pictures show them."""
         return [step.orientation for step in derivation.blocks]
+
+
+class GraphlessSystem(System[Any, Settings]):
+    """A system whose search keeps no graph: it translates, lists and explains, and nothing else.
+
+    Attributes:
+        refusal: a message for everything else, what was asked, and what to do.
+    """
+
+    refusal: ClassVar[tuple[str, str, str]]
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        what, seen, remedy = self.refusal
+        raise InputError(what, seen, "translating, n-best lists and explanations", remedy)
+
+    space = derivation = arc_features = with_weights = _refuse
 
 
 AnySystem = System[Any, Any]

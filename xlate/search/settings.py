@@ -189,7 +189,15 @@ class LcsSearch(SearchSettings):
     deletion_cost: float = key("the cost of leaving out a word", 5.0, NOT_NEGATIVE)
 
 
-AnySearch = BlocksSearch | StackSearch | GrammarSearch | LcsSearch
+@dataclass(frozen=True)
+class TransformerSearch(DecoderSettings):
+    """Beam search piece by piece."""
+
+    beam: int = key("hypotheses that are continued", 8, COUNT)
+    max_words: int = key(PIECES, MAX_WORDS, COUNT)
+
+
+AnySearch = BlocksSearch | StackSearch | GrammarSearch | LcsSearch | TransformerSearch
 
 
 def log_share(share: float) -> float:
@@ -206,6 +214,7 @@ DECODERS: dict[str, type[DecoderSettings]] = {
     "grammar": GrammarSearch,
     "context": DecoderSettings,
     "joint": DecoderSettings,
+    "transformer": TransformerSearch,
     "lcs": LcsSearch,
     "rerank": DecoderSettings,
     "combination": DecoderSettings,

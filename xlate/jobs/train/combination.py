@@ -6,8 +6,9 @@ import io
 import logging
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import sums_of_run
 from xlate.errors import refuse_if
-from xlate.formats.nbest_file import named_files
+from xlate.formats.nbest_file import NbestFile, named_files
+from xlate.formats.nbest_list import write_nbest
 from xlate.jobs.train.recipe import dev_set, measured_splits, refuse_base
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import tuning_text
@@ -25,10 +27,18 @@ from xlate.learning.run import Run
 from xlate.learning.settings import LossConfig
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.models.kind import made_of
-from xlate.models.rerank.combination import SYSTEMS, is_training, listing, system_folders, translating_runs
+from xlate.models.rerank.combination import (
+    SYSTEMS,
+    ScoringRuns,
+    combined_runs,
+    is_training,
+    listing,
+    system_folders,
+)
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tables import Column, Table
+from xlate.search.processes import each_sentence
 from xlate.settings import Json
 from xlate.text.lines import read_lines, write_lines
 from xlate.tuners.settings import TuneConfig
@@ -61,8 +71,8 @@ class CombinationTraining(RankTraining):
         return {"work_identity": self.work.identity, "runs": runs}
 
     def made_with(self, run: Run) -> Json:
-        folders = translating_runs(self.config.model.systems, run.path)
-        sums = {name: sums_of_run(folder) for name, folder in folders.items()}
+        translating, scoring = combined_runs(self.config.model.systems, run.path)
+        sums = {name: sums_of_run(folder) for name, folder in {**translating, **scoring}.items()}
         return {**made_of(self.config, self.work), SYSTEMS: sums}
 
     def learn(self, run: Run) -> Json:
@@ -72,7 +82,7 @@ class CombinationTraining(RankTraining):
             log.info("training %s", folder)
             self.train_part(part, folder, run.stop)
         start = time.perf_counter()
-        self.config = replace(config, **self._given(run, translating_runs(config.model.systems, run.path)))
+        self.config = replace(config, **self._given(run))
         figures = {**super().learn(run), "work": config.work, **measured_splits(config, self.work, run, 0)}
         folders = system_folders(config.model.systems, run.path)
         systems = {name: RunDirectory.open(folder).summary or {} for name, folder in folders.items()}
@@ -114,8 +124,9 @@ class CombinationTraining(RankTraining):
             ]
         )
 
-    def _given(self, run: Run, folders: Mapping[str, Path]) -> Json:
+    def _given(self, run: Run) -> Json:
         """The keys of the lists to learn from, once their files are written into the run."""
+        folders, scoring = combined_runs(self.config.model.systems, run.path)
         files = {name: run.path / f"{name}.nbest" for name in folders}
         for name, folder in folders.items():
             if not files[name].exists():
@@ -124,13 +135,24 @@ class CombinationTraining(RankTraining):
         source, *references = texts = [run.path / f"dev.{number}" for number in range(len(streams))]
         for file, stream in zip(texts, streams, strict=True):
             write_lines(file, map(" ".join, stream))
-        first, *others = (f"{name}={file}" for name, file in files.items())
+        first, *others = files
+        lists = NbestFile(files[first], others=tuple(f"{name}={files[name]}" for name in others))
+        if scoring:
+            lists = NbestFile(self._scored(lists, ScoringRuns(scoring), run.path / "scored.nbest"))
         return {
-            "nbest": first.partition("=")[2],
-            "merge": others,
+            "nbest": str(lists.path),
+            "merge": [*lists.others],
             "references": [*map(str, references)],
             "nbest_source": str(source),
         }
+
+    def _scored(self, lists: NbestFile, scoring: ScoringRuns, file: Path) -> Path:
+        """The file of merged lists whose hypotheses have the scores of some runs; it is made if it does not exist."""
+        if not file.exists():
+            given = [*zip(self.text.sources, lists.lists(), strict=True)]
+            found = each_sentence(scoring, ScoringRuns.scored, given, _processes(self.config))
+            write_nbest(file, chain.from_iterable(track(found, "scoring", total=len(given))))
+        return file
 
     def _lines(self, folder: Path, name: str) -> Iterator[str]:
         """The lines of the list of a system."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,81 +12,23 @@ from xlate.array_types import AnyInts, Bools, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.config.model_schema import JointModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import refuse_if
-from xlate.jobs.train.recipe import WorkRecipe, device_of, refuse_base
-from xlate.learning.run import STATE, Run
+from xlate.jobs.train.networks import NetworkLearning, NetworkTraining, held_out_pairs
+from xlate.jobs.train.recipe import device_of
 from xlate.learning.settings import NoiseLossConfig
-from xlate.machine import Stopped
 from xlate.models.joint.kind import SOURCE_WORDS, TARGET_WORDS, affiliations
 from xlate.models.joint.network import JointNetwork
-from xlate.models.kind import made_of
-from xlate.progress import tell, track
-from xlate.scoring.weights import WEIGHTS_FILE, save_weights
-from xlate.settings import Json
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
 from xlate.work.corpus_files import SIDES
 from xlate.work.directory import WorkDirectory, word_counts
 
-# One of this many sentence pairs is held out, or fewer, so that no more than MOST are.
-HELD_OUT, MOST = 50, 1000
 
+class JointTraining(NetworkTraining):
+    """Epochs over the words of the training text."""
 
-class JointTraining(WorkRecipe):
-    """Epochs over the words of the training text; the weights are those of the lowest held-out perplexity."""
+    loss = NoiseLossConfig
 
-    on_device = "mini-batches run"
-
-    @classmethod
-    def check(cls, config: TrainConfig) -> None:
-        refuse_base(config, "no base")
-        wrong = not isinstance(config.loss, NoiseLossConfig)
-        refuse_if(wrong, "this loss does not train a joint model", f"loss={config.loss.name}", "loss=nce")
-
-    def learn(self, run: Run) -> Json:
-        """Trains all epochs, from where a checkpoint says, and writes the weights of the best one.
-
-        Raises:
-            InputError: too few sentence pairs, or the loss became infinite.
-            Stopped: a signal asked for it; what was learned is saved.
-        """
-        config, loss = self.config, self.config.loss
-        events = WordEvents.of(self.work, config.model)
-        refuse_if(
-            not events.held_N.any(),
-            "too few sentence pairs to hold some out",
-            f"{len(events.source)} pairs",
-            f"more than {HELD_OUT}, of which one in {HELD_OUT} is held out",
-        )
-        learning, best_so_far = NoiseLearning(config, events), run.directory.checkpoint / WEIGHTS_FILE
-        checkpoint = run.checkpoint(self.work.identity)
-        state: Json = {"epoch": 0, "step": 0, "loss": 0.0, "history": []}
-        if (file := checkpoint.load()) is not None:
-            state = file.metadata[STATE]
-            learning.resume(file.extra)
-        rows, steps = learning.rows, -(-len(learning.rows) // loss.batch)
-        for epoch in track(range(state["epoch"], loss.epochs), "epochs"):
-            order = np.random.default_rng((config.seed, epoch)).permutation(rows)
-            for step in track(range(state["step"], steps), "steps"):
-                state["loss"] += learning.step(order[step * loss.batch :][: loss.batch], (config.seed, epoch, step))
-                state["step"] = step + 1
-                tell(loss=state["loss"] / (step + 1))
-                if run.stop or checkpoint.due:
-                    checkpoint.save(state, learning.arrays)
-                if run.stop:
-                    raise Stopped
-            perplexity, norm = learning.network.measures(*learning.held)
-            if all(perplexity < earlier["perplexity"] for earlier in state["history"]):
-                save_weights(best_so_far, {}, extra=learning.learned, metadata=made_of(config, self.work))
-            figures = {"loss": state["loss"] / steps, "perplexity": perplexity, "abs_log_z": norm}
-            for name, value in figures.items():
-                run.reporter.scalar(f"joint/{name}", value, (epoch + 1) * len(rows))
-            state = {"epoch": epoch + 1, "step": 0, "loss": 0.0, "history": [*state["history"], figures]}
-            checkpoint.save(state, learning.arrays)
-        # An unfinished run has no weights, so nothing can use it; a rerun may find them in place already.
-        if best_so_far.exists():
-            best_so_far.replace(run.weights)
-        best = min(state["history"], key=lambda figures: figures["perplexity"])
-        return {"work": config.work, **best, "history": state["history"]}
+    def learning(self) -> NetworkLearning:
+        return NoiseLearning(self.config, WordEvents.of(self.work, self.config.model))
 
 
 @dataclass(frozen=True)
@@ -126,8 +67,7 @@ class WordEvents:
         # The end of the target belongs to the end of the source.
         ends_S = target.offsets_S1[1:], np.diff(source.offsets_S1)
         center_N = source.offsets_S1[row_N] + np.insert(affiliations(target.offsets_S1, work.links), *ends_S)
-        every = max(HELD_OUT, len(source) // MOST)
-        held_N = work.copies[row_N] % every == every - 1
+        held_N = held_out_pairs(work)[row_N]
         return cls(
             settings, tuple(vocabularies), source, target, row_N, center_N, np.arange(len(row_N)) - row_N, held_N
         )
@@ -148,17 +88,17 @@ def words_at(text: EncodedText, row_B: Ints, place_BN: AnyInts) -> AnyInts:
     return np.where(place_BN < begin_B1, BEGIN_ID, np.where(place_BN < end_B1, word_BN, END_ID))
 
 
-class NoiseLearning:
-    """Takes the steps of a training; each depends only on the weights, its words and its seed.
+class NoiseLearning(NetworkLearning):
+    """Noise-contrastive estimation with AdaGrad."""
 
-    Attributes:
-        rows: of the words to learn from.
-        held: the words held out.
-    """
+    network: JointNetwork
 
     def __init__(self, config: TrainConfig, events: WordEvents) -> None:
-        self.events, self.loss, self.device = events, config.loss, device_of(config.device)
+        self.events, self.loss, self.seed, self.device = events, config.loss, config.seed, device_of(config.device)
         self.rows, self.held = np.flatnonzero(~events.held_N), events.batch(np.flatnonzero(events.held_N), self.device)
+        self.size = len(self.rows)
+        texts = ("\n".join(side.words).encode() for side in events.vocabularies)
+        self.words = dict(zip((SOURCE_WORDS, TARGET_WORDS), texts, strict=True))
         source, target = map(len, events.vocabularies)
         words_N = events.batch(self.rows, torch.device("cpu"))[2].numpy()
         count_V = np.bincount(words_N, minlength=target) + 1.0
@@ -167,43 +107,22 @@ class NoiseLearning:
         self.network = JointNetwork((source, target), config.model, torch.from_numpy(self.share_V).float())
         self.network.to(self.device)
         self.optimizer = torch.optim.Adagrad(self.network.parameters(), lr=self.loss.rate)
-        held = dict(self.network.named_parameters())
-        # The parameters, and what AdaGrad remembers of each.
-        self.tensors = {**held, **{f"sum.{name}": self.optimizer.state[one]["sum"] for name, one in held.items()}}
 
-    def step(self, rows_B: Ints, seed: tuple[int, ...]) -> float:
-        """Learns from some words, and returns their loss; the seed draws the noise."""
-        noise = np.random.default_rng(seed).choice(len(self.share_V), self.loss.noise, p=self.share_V)
-        loss = self.network.contrast(*self.events.batch(rows_B, self.device), torch.from_numpy(noise).to(self.device))
+    def batches(self, epoch: int) -> list[Ints]:
+        order_N = np.random.default_rng((self.seed, epoch)).permutation(self.rows)
+        return [order_N[start : start + self.loss.batch] for start in range(0, len(order_N), self.loss.batch)]
+
+    def step(self, batch: Ints, epoch: int, step: int) -> float:
+        draws = np.random.default_rng((self.seed, epoch, step))
+        noise = draws.choice(len(self.share_V), self.loss.noise, p=self.share_V)
+        loss = self.network.contrast(*self.events.batch(batch, self.device), torch.from_numpy(noise).to(self.device))
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         # AdaGrad makes its sparse sums itself; without this PyTorch warns that it does not check them.
         with torch.sparse.check_sparse_tensor_invariants(enable=False):  # type: ignore[no-untyped-call]
             self.optimizer.step()
-        value = float(loss.detach())
-        refuse_if(
-            not np.isfinite(value),
-            "the loss is not a finite number",
-            value,
-            "a number",
-            f"a smaller step size than loss.rate={self.loss.rate}",
-        )
-        return value
+        return float(loss.detach())
 
-    @property
-    def arrays(self) -> dict[str, Any]:
-        """What a training needs to continue."""
-        return {name: tensor.detach().cpu().numpy() for name, tensor in self.tensors.items()}
-
-    @torch.no_grad()
-    def resume(self, arrays: dict[str, Any]) -> None:
-        """Continues from what `arrays` were."""
-        for name, tensor in self.tensors.items():
-            tensor.copy_(torch.from_numpy(arrays[name]))
-
-    @property
-    def learned(self) -> dict[str, Any]:
-        """The model as `load_joint` reads it."""
-        words = ("\n".join(side.words).encode() for side in self.events.vocabularies)
-        stored = zip((SOURCE_WORDS, TARGET_WORDS), (np.frombuffer(text, np.uint8) for text in words), strict=True)
-        return {**{name: tensor.cpu().numpy() for name, tensor in self.network.state_dict().items()}, **dict(stored)}
+    def measures(self) -> dict[str, float]:
+        perplexity, norm = self.network.measures(*self.held)
+        return {"perplexity": perplexity, "abs_log_z": norm}

@@ -31,6 +31,7 @@ from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of
 from xlate.jobs.train.rerank import RankTraining
+from xlate.jobs.train.transformer import TransformerTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.learning.global_model import NAME as GLOBAL
 from xlate.learning.ranks import ONE, Ranks
@@ -188,6 +189,8 @@ def _recipe(config: TrainConfig) -> type[Recipe]:
         return ContextTraining if loss.lists is None else ContextListTraining
     if kind.predicts_words:
         return JointTraining
+    if kind.name == "transformer":
+        return TransformerTraining
     if kind.name == "combination":
         return CombinationTraining
     if config.source.name == ONLINE:

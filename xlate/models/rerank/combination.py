@@ -6,25 +6,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xlate.array_types import Floats
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, sums_of_run
-from xlate.errors import InputError, refuse_if
+from xlate.errors import refuse_if
 from xlate.formats.nbest_file import NbestFile, merged, named_files
 from xlate.formats.nbest_list import Hypothesis
 from xlate.models.derivation import Derivation, Span, explained
 from xlate.models.kind import Kind, kind_of, needed, open_system
 from xlate.models.rerank.lists import SentenceLines
 from xlate.models.rerank.ranker import Ranker
-from xlate.models.system import AnyDerivation, AnySystem, System
+from xlate.models.system import AnyDerivation, AnySystem, GraphlessSystem
 from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import AnySearch
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.directory import WorkDirectory
+
+if TYPE_CHECKING:
+    from xlate.models.transformer.kind import TransformerModel
 
 # The folder, within a run, of the systems that it trains itself; also their checksums, in the metadata of its weights.
 SYSTEMS = "systems"
@@ -51,16 +54,50 @@ def system_folders(systems: Sequence[str], run: Path) -> dict[str, Path]:
     return {name: run / SYSTEMS / name if is_training(given) else Path(given) for name, given in named}
 
 
-def translating_runs(systems: Sequence[str], run: Path) -> dict[str, Path]:
-    """The same without runs that only serve others, such as that of a joint model.
+def combined_runs(systems: Sequence[str], run: Path) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Those among the same that translate, and those that score the translations of all; some do both.
+
+    Runs that only serve others, such as that of a joint model, do neither.
 
     Raises:
         InputError: also if a run is missing.
     """
     folders = system_folders(systems, run)
-    kinds = {name: kind_of(config_of_run(folder).model.kind) for name, folder in folders.items()}
-    serving = {name for name, kind in kinds.items() if kind.ranks_lists or kind.predicts or kind.predicts_words}
-    return {name: folder for name, folder in folders.items() if name not in serving}
+    models = {name: config_of_run(folder).model for name, folder in folders.items()}
+    translating = {name: folders[name] for name, model in models.items() if kind_of(model.kind).lists(model)}
+    return translating, {name: folders[name] for name, model in models.items() if kind_of(model.kind).scores}
+
+
+class ScoringRuns:
+    """Runs that score every translation of a list, whatever system it comes from.
+
+    Args:
+        folders: of the runs, by name.
+
+    Raises:
+        InputError: a run is not finished.
+    """
+
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        self.models = {name: load_scoring(folder) for name, folder in folders.items()}
+
+    def prepare(self, sentences: Sequence[Any]) -> None:
+        """For `search.processes`: nothing is computed beforehand."""
+
+    def scored(self, given: tuple[Sequence[str], Sequence[Hypothesis]]) -> list[Hypothesis]:
+        """The translations of a sentence, each with ln of its probability under every model."""
+        source, group = given[0], [*given[1]]
+        for name, model in self.models.items():
+            values = model.log_probs(source, [hypothesis.text.split(" ") for hypothesis in group])
+            group = [one.with_value(f"{name}.log_prob", value) for one, value in zip(group, values, strict=True)]
+        return group
+
+
+def load_scoring(run: Path) -> TransformerModel:
+    """The model of a run that scores; other runs need no PyTorch here."""
+    from xlate.models.transformer.kind import load_transformer
+
+    return load_transformer(run)
 
 
 @dataclass(frozen=True)
@@ -71,21 +108,31 @@ class ChosenDerivation(Derivation[Any]):
     own: Any
 
 
-class CombinedSystem(System[Any, AnySearch]):
+class CombinedSystem(GraphlessSystem[AnySearch]):
     """The lists of several systems, merged (`formats.nbest_file.merged`) and ranked.
 
     A hypothesis that several systems have is the derivation of the first of them. `search` is that of the first system,
     with the number of derivations wanted here; each system has its own for its list.
     """
 
-    PARTS = ("systems", "ranker", "search", "fast")
+    PARTS = ("systems", "scoring", "ranker", "search", "fast")
+    refusal = (
+        "several systems together have no search of their own",
+        "model=combination",
+        "name one of its systems: the runs in its folder systems/",
+    )
 
     def __init__(
-        self, systems: Mapping[str, AnySystem], ranker: Ranker, search: AnySearch | None = None, fast: bool = True
+        self,
+        systems: Mapping[str, AnySystem],
+        scoring: ScoringRuns,
+        ranker: Ranker,
+        search: AnySearch | None = None,
+        fast: bool = True,
     ) -> None:
         # A system that changes forgets what it has computed for its sentences.
         self.systems = {name: one if one.fast == fast else one.changed(fast=fast) for name, one in systems.items()}
-        self.ranker, self.fast = ranker, fast
+        self.scoring, self.ranker, self.fast = scoring, ranker, fast
         first, *_ = self.systems.values()
         self.search = search or replace(first.search, nbest=1)
         self.LONGEST = min(one.LONGEST for one in self.systems.values())  # type: ignore[misc]
@@ -103,16 +150,6 @@ class CombinedSystem(System[Any, AnySearch]):
     def target_vocabulary(self) -> Vocabulary:
         return next(iter(self.systems.values())).target_vocabulary
 
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise InputError(
-            "several systems together have no search of their own",
-            "model=combination",
-            "translating, n-best lists and explanations",
-            f"name one of its systems: {', '.join(self.systems)}",
-        )
-
-    space = derivation = arc_features = with_weights = _refuse
-
     def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
         for system in self.systems.values():
             system.prepare(sentences)
@@ -129,6 +166,7 @@ class CombinedSystem(System[Any, AnySearch]):
         if others:
             files = {"": first, **{name: name for name in others}}
             group = merged(group, {name: [read[name]] for name in others}, files)
+        group = [self.scoring.scored((words, one)) for one in group]
         source = SentenceLines(first, {0: (1, " ".join(words))})
         (((hypotheses,), score_C, floats_CD),) = self.ranker.scored(group, first, source)
         features_CD = np.column_stack([floats_CD, score_C - floats_CD @ self.weights_D[:-1]])
@@ -172,12 +210,13 @@ class Combination(Kind):
         weights: WeightsFile,
         work: WorkDirectory | None,
     ) -> AnySystem:
-        size, path = config.model.size, str(needed(work, config.model).path)
-        folders, sums = translating_runs(config.model.systems, run), weights.metadata[SYSTEMS]
-        changed = [name for name, folder in folders.items() if sums_of_run(folder) != sums[name]]
+        model, path, sums = config.model, str(needed(work, config.model).path), weights.metadata[SYSTEMS]
+        translating, scoring = combined_runs(model.systems, run)
+        changed = [name for name, folder in {**translating, **scoring}.items() if sums_of_run(folder) != sums[name]]
         remedy = "train the combination again, under another name"
         refuse_if(changed, "systems that changed since they were combined", changed, "their old weights", remedy, run)
-        return CombinedSystem({name: listing(folder, size, path) for name, folder in folders.items()}, Ranker.open(run))
+        systems = {name: listing(folder, model.size, path) for name, folder in translating.items()}
+        return CombinedSystem(systems, ScoringRuns(scoring), Ranker.open(run))
 
 
 def listing(run: Path, size: int, work: str) -> AnySystem:

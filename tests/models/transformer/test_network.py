@@ -1,0 +1,109 @@
+"""The network against its own definition: steps of a search, scores of given translations, and complete searches."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from sentencepiece import SentencePieceProcessor
+
+from xlate.config.model_schema import BACKWARD, FORWARD, REVERSE, TransformerModelConfig
+from xlate.jobs.train.transformer import batches_of
+from xlate.models.transformer.kind import PIECES, TransformerModel, learned_pieces, padded
+from xlate.models.transformer.network import BEGIN, END, PAD, UNKNOWN, Transformer
+
+SMALL = {"dimension": 16, "layers": 2, "dropout": 0.0}
+LINES = ["ab ab ba", "ba a b", "abba b a"]
+
+
+def model_of(direction: str = FORWARD, pieces: int = 10) -> TransformerModel:
+    settings = TransformerModelConfig(direction=direction, pieces=pieces, **SMALL)  # type: ignore[arg-type]
+    torch.manual_seed(3)
+    proto = learned_pieces(LINES, pieces)
+    size = len(SentencePieceProcessor(model_proto=proto))
+    arrays = {name: tensor.numpy() for name, tensor in Transformer(size, settings).state_dict().items()}
+    return TransformerModel({**arrays, PIECES: np.frombuffer(proto, np.uint8)}, settings)
+
+
+def test_a_step_gives_what_the_whole_target_gives() -> None:
+    network = model_of().network
+    source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[BEGIN, 4, 5, 4], [BEGIN, 6, 6, 5]])
+    with torch.no_grad():
+        whole = network.decode(network.encode(source).expand(2, -1, -1), source.expand(2, -1), target).log_softmax(-1)
+        memories, before = network.memories(source), []
+        for place in range(target.shape[1]):
+            logs, before = network.step(target[:, place], memories, before)
+            torch.testing.assert_close(logs, whole[:, place])
+
+
+def test_what_pads_a_batch_changes_nothing() -> None:
+    network = model_of().network
+    source, target = [[4, 5, 6, 4], [5]], [[BEGIN, 5, END], [BEGIN, 6, 4, 5, 4, END]]
+    with torch.no_grad():
+        together = float(network.loss(padded(source), padded(target), 0.0))
+        each = [-float(network.log_probs(padded([s]), padded([t]))) for s, t in zip(source, target, strict=True)]
+    assert together == pytest.approx(sum(each) / (2 + 5), abs=1e-5)
+
+
+@pytest.mark.parametrize("direction", [FORWARD, REVERSE])
+def test_a_complete_search_finds_what_enumeration_finds(direction: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Translations of up to three pieces under a network that ends soon, by the mean ln p of pieces."""
+    model = model_of(direction)
+    source, size = ["ab"], len(model.pieces)
+    with torch.no_grad():
+        # Ends are likely, so that longer translations have a lower probability than any of these.
+        model.network.embed.weight[END] *= 2
+    normal = [piece for piece in range(size) if piece not in (UNKNOWN, BEGIN, END, PAD)]
+    expected = {}
+    sources = torch.tensor([model.ids(source, target=False)])
+    for length in range(3):
+        for pieces in itertools.product(normal, repeat=length):
+            target = torch.tensor([[BEGIN, *pieces, END]])
+            with torch.no_grad():
+                log_p = float(model.network.log_probs(sources, target))
+            expected[pieces] = log_p / (length + 1)
+    found = model.listed(source, 10_000)
+    best = sorted(expected.values(), reverse=True)[:5]
+    scores = [score for score, _ in found]
+    assert scores == sorted(scores, reverse=True)
+    for value in best:
+        assert min(abs(value - score) for score in scores) < 1e-5
+
+
+@pytest.mark.parametrize("direction", [FORWARD, REVERSE, BACKWARD])
+def test_scores_are_those_of_one_translation_at_a_time(direction: str) -> None:
+    model = model_of(direction)
+    source, targets = ["ab", "ba"], [["b"], ["a", "abba", "ba"], ["ab"]]
+    together = model.log_probs(source, targets)
+    for target, log_p in zip(targets, together, strict=True):
+        first, last = (target, source) if direction == BACKWARD else (source, target)
+        ids = model.pieces.encode(" ".join(last))
+        ids = [BEGIN, *(ids[::-1] if direction == REVERSE else ids), END]
+        read = torch.tensor([model.pieces.encode(" ".join(first))])
+        with torch.no_grad():
+            logs = model.network.decode(model.network.encode(read), read, torch.tensor([ids[:-1]])).log_softmax(-1)
+        assert log_p == pytest.approx(sum(float(logs[0, n, piece]) for n, piece in enumerate(ids[1:])), abs=1e-5)
+
+
+def test_batches_hold_every_pair_once_and_stay_small() -> None:
+    draws = np.random.default_rng(1)
+    pairs = [([5] * int(draws.integers(1, 9)), [6] * int(draws.integers(2, 9))) for _ in range(50)]
+    batches = batches_of(pairs, 24)
+    assert sorted(np.concatenate(batches).tolist()) == [*range(50)]
+    for batch in batches:
+        assert len(batch) * max(len(side) for n in batch for side in pairs[n]) <= 24
+
+
+def test_labels_are_smoothed_over_all_pieces() -> None:
+    network = model_of().network
+    source, target = torch.tensor([[4, 5]]), torch.tensor([[BEGIN, 4, END]])
+    with torch.no_grad():
+        logs = network.decode(network.encode(source), source, target[:, :-1]).log_softmax(-1)[0]
+        expected = 0.0
+        for place, piece in enumerate([4, END]):
+            expected -= 0.8 * float(logs[place, piece]) + 0.2 * float(logs[place].mean())
+        assert float(network.loss(source, target, 0.2)) == pytest.approx(expected / 2, abs=1e-5)
+    assert math.isfinite(expected)

@@ -1,0 +1,147 @@
+"""The transformer on a small built-in corpus: trained, resumed, translated with, and scoring what others translate."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands import Said, succeed, summary_of
+from tests.made_once import made_once
+from tests.test_combination_end_to_end import KEYS, combination
+from tests.test_end_to_end import work  # noqa: F401
+from tests.test_phrase_system_end_to_end import trained, translated
+from xlate.cli.main import main
+from xlate.formats.nbest_file import NbestFile
+from xlate.jobs.train import transformer
+from xlate.models.transformer.kind import load_transformer
+from xlate.scoring.weights import load_weights
+
+SMALL = [
+    "model.pieces=60",
+    "model.dimension=16",
+    "model.layers=1",
+    "loss.batch=200",
+    "loss.warmup=20",
+    "loss.rate=0.01",
+    "loss.epochs=3",
+]
+NEURAL = ["model=transformer", *SMALL]
+
+
+@pytest.fixture(scope="module")
+def neural(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    return made_once(tmp_path_factory, "neural", lambda folder: trained(work, folder, *NEURAL))
+
+
+@pytest.fixture(scope="module")
+def scored(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A phrase system and two transformers, of which one only scores."""
+    keys = " ".join(NEURAL)
+    systems = [f"plain={KEYS} loss=mira", f"net={keys}", f"back={keys} model.direction=backward loss.epochs=1"]
+    return made_once(tmp_path_factory, "scored", lambda folder: trained(work, folder, *combination(*systems)))
+
+
+def test_held_out_pieces_are_predicted_better_after_each_epoch(neural: Path) -> None:
+    summary = summary_of(neural)
+    history = [epoch["perplexity"] for epoch in summary["history"]]
+    assert history == sorted(history, reverse=True)
+    assert summary["perplexity"] == history[-1] < 30
+    tags = {json.loads(line).get("tag") for line in (neural / "metrics.jsonl").read_text().splitlines()}
+    assert {"transformer/loss", "transformer/perplexity"} <= tags
+
+
+@pytest.mark.parametrize("way", ["signal", "crash"])
+def test_stopped_or_killed_anywhere_it_ends_with_the_same_bits(
+    work: Path,  # noqa: F811
+    neural: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+) -> None:
+    choose, step = random.Random(5), transformer.EntropyLearning.step
+    left = [0]
+
+    def interrupted(self: Any, *arguments: Any) -> float:
+        left[0] -= 1
+        if left[0] == 0 and way == "signal":
+            signal.raise_signal(signal.SIGTERM)
+        elif left[0] == 0:
+            raise MemoryError
+        return step(self, *arguments)
+
+    monkeypatch.setattr(transformer.EntropyLearning, "step", interrupted)
+    ended, runs = 1, 0
+    while ended:
+        runs += 1
+        left[0] = choose.randint(20, 60)
+        ended = main(["train", f"work={work}", f"run={tmp_path / 'run'}", *NEURAL, "checkpoint_seconds=0.1"])
+        assert (tmp_path / "run" / "weights.safetensors").exists() == (ended == 0)
+    assert runs > 1
+    assert (tmp_path / "run" / "weights.safetensors").read_bytes() == (neural / "weights.safetensors").read_bytes()
+
+
+def test_it_translates_lists_and_explains(neural: Path, tmp_path: Path, remarked: Said) -> None:
+    lines = translated(neural, tmp_path, "nbest=3", f"nbest_out={tmp_path / 'nbest'}")
+    lists = [*NbestFile(tmp_path / "nbest").lists()]
+    assert all(0 < len(group) <= 3 for group in lists)
+    for group in lists:
+        texts, totals = [one.text for one in group], [one.total or 0.0 for one in group]
+        assert len({*texts}) == len(texts)
+        assert totals == sorted(totals, reverse=True)
+    assert lines == translated(neural, tmp_path, "nbest=3", f"nbest_out={tmp_path / 'nbest'}", "processes=2")
+    (tmp_path / "in").write_text("nirka no holdo va bolko ast .\n")
+    explained = remarked("translate", f"run={neural}", f"input={tmp_path / 'in'}", "trace=true")
+    assert re.search(r"\[0,7\)  nirka .* -> .*\n *mean_log_prob ", explained)
+
+
+def test_every_translation_of_a_combination_has_its_scores(scored: Path, tmp_path: Path) -> None:
+    """Both in the lists that weights are learned from and where sentences are translated."""
+    names = load_weights(scored / "weights.safetensors").sets["rerank"].dense_names
+    assert {"net.log_prob", "back.log_prob", "net.mean_log_prob", "plain.has"} & {*names} == {
+        "net.log_prob",
+        "back.log_prob",
+        "net.mean_log_prob",
+    }
+    sources = (scored / "dev.0").read_text().splitlines()
+    models = {name: load_transformer(scored / "systems" / name) for name in ("net", "back")}
+    lists = [*NbestFile(scored / "scored.nbest").lists()]
+    assert len(lists) == len(sources)
+    for source, group in [*zip(sources, lists, strict=True)][:3]:
+        for name, model in models.items():
+            expected = model.log_probs(source.split(), [one.text.split() for one in group])
+            found = [one.columns()[f"{name}.log_prob", 1][0] for one in group]
+            assert found == pytest.approx(expected, abs=1e-4)
+    lines = translated(scored, tmp_path, "nbest=2", f"nbest_out={tmp_path / 'lists'}")
+    assert "back.log_prob=" in (tmp_path / "lists").read_text()
+    succeed("pack", f"run={scored}", f"out={tmp_path / 'packed'}")
+    assert lines == translated(tmp_path / "packed", tmp_path)
+
+
+def test_what_cannot_be_is_refused(
+    work: Path,  # noqa: F811
+    neural: Path,
+    scored: Path,
+    tmp_path: Path,
+    refused: Said,
+) -> None:
+    def training(*arguments: str) -> str:
+        said = refused("train", f"work={work}", f"run={tmp_path / 'none'}", *arguments)
+        assert not (tmp_path / "none" / "weights.safetensors").exists()
+        return said
+
+    assert "loss=cross_entropy" in training("model=transformer", "loss=mira")
+    assert "a multiple of 8" in training("model=transformer", "model.dimension=12")
+    assert "base" in training("model=transformer", f"base={neural}")
+    assert "model.pieces=5" in training(*NEURAL, "model.pieces=5")
+    (tmp_path / "in").write_text("nirka no .\n")
+    back = scored / "systems" / "back"
+    assert "only scores translations" in refused("translate", f"run={back}", f"input={tmp_path / 'in'}")
+    assert "no graph" in refused(
+        "translate", f"run={neural}", f"input={tmp_path / 'in'}", f"lattice_out={tmp_path / 'g'}"
+    )

@@ -1,0 +1,1 @@
+"""A transformer over pieces of words: it translates, and scores translations of others (Vaswani et al. 2017)."""
