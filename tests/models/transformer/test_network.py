@@ -32,11 +32,12 @@ def test_a_step_gives_what_the_whole_target_gives() -> None:
     network = model_of().network
     source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[BEGIN, 4, 5, 4], [BEGIN, 6, 6, 5]])
     with torch.no_grad():
-        whole = network.decode(network.encode(source).expand(2, -1, -1), source.expand(2, -1), target).log_softmax(-1)
+        whole = network.decode(network.encode(source).expand(2, -1, -1), source.expand(2, -1), target)
         memories, before = network.memories(source), []
         for place in range(target.shape[1]):
-            logs, before = network.step(target[:, place], memories, before)
-            torch.testing.assert_close(logs, whole[:, place])
+            scores, before = network.continued(target[:, place : place + 1], memories, before)
+            torch.testing.assert_close(scores[:, 0], whole[:, place])
+        torch.testing.assert_close(network.continued(target, memories, [])[0], whole)
 
 
 def test_what_pads_a_batch_changes_nothing() -> None:

@@ -116,7 +116,8 @@ class TransformerModel:
         piece_BP, score_B = torch.full((1, 1), BEGIN), torch.zeros(1)
         found: list[tuple[float, list[str]]] = []
         for length in range(1, 2 * source_1P.shape[1] + 10):
-            log_BV, before = self.network.step(piece_BP[:, -1], memories, before)
+            scores_B1V, before = self.network.continued(piece_BP[:, -1:], memories, before)
+            log_BV = scores_B1V[:, 0].log_softmax(dim=1)
             log_BV[:, [UNKNOWN, BEGIN, PAD]] = -torch.inf
             sums_N = (score_B[:, None] + log_BV).flatten()
             score_B, place_B = sums_N.topk(min(beam, len(sums_N)))

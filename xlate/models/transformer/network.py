@@ -80,10 +80,8 @@ class Transformer(nn.Module):
 
     def log_probs(self, source_1P: Tensor, target_SP: Tensor) -> Tensor:
         """ln of the probabilities of targets of one source, (S,)."""
-        memory_1PW, rows = self.encode(source_1P), len(target_SP)
-        memory_SPW, source_SP = (part.expand(rows, *part.shape[1:]) for part in (memory_1PW, source_1P))
-        logs_SPV = self.decode(memory_SPW, source_SP, target_SP[:, :-1]).log_softmax(-1)
-        log_SP = logs_SPV.gather(2, target_SP[:, 1:, None])[..., 0]
+        scores_SPV, _ = self.continued(target_SP[:, :-1], self.memories(source_1P), [])
+        log_SP = scores_SPV.gather(2, target_SP[:, 1:, None])[..., 0] - scores_SPV.logsumexp(dim=2)
         return log_SP.masked_fill(target_SP[:, 1:] == PAD, 0.0).sum(dim=1)
 
     def memories(self, source_1P: Tensor) -> list[Pair]:
@@ -92,25 +90,27 @@ class Transformer(nn.Module):
         found = (_heads(layer.multihead_attn, memory, (1, 2)) for layer in self.decoder.layers)
         return [(keys, values) for keys, values in found]
 
-    def step(self, last_S: Tensor, memories: list[Pair], before: list[Pair]) -> tuple[Tensor, list[Pair]]:
-        """ln of the probabilities of the next piece of hypotheses of one source, (S, V), and their keys and values.
+    def continued(self, piece_SP: Tensor, memories: list[Pair], before: list[Pair]) -> tuple[Tensor, list[Pair]]:
+        """What `decode` gives for hypotheses of one source, and the keys and values of each layer.
+
+        Hypotheses that go on have one piece more.
 
         Args:
-            last_S: the last piece of each. memories: see there.
-            before: the keys and values of earlier pieces in each layer, (S, H, P, W / H) each; none at first.
+            piece_SP: the pieces. memories: see there.
+            before: the keys and values of earlier pieces, (S, H, P, W / H) each; none at first.
         """
-        state, kept = self.embedded(last_S[:, None], before[0][0].shape[2] if before else 0), []
+        state, kept = self.embedded(piece_SP, before[0][0].shape[2] if before else 0), []
         for number, layer in enumerate(self.decoder.layers):
             query, keys, values = _heads(layer.self_attn, layer.norm1(state), (0, 1, 2))
             if before:
                 keys, values = (torch.cat(pair, dim=2) for pair in zip(before[number], (keys, values), strict=True))
             kept.append((keys, values))
-            state = state + _attended(layer.self_attn, query, keys, values)
-            # All hypotheses query the same memory, like places of one sentence.
-            (query,) = _heads(layer.multihead_attn, layer.norm2(state).transpose(0, 1), (0,))
-            state = state + _attended(layer.multihead_attn, query, *memories[number]).transpose(0, 1)
+            state = state + _attended(layer.self_attn, query, keys, values, causal=piece_SP.shape[1] > 1)
+            # All pieces query the same memory, like those of one sentence.
+            (query,) = _heads(layer.multihead_attn, layer.norm2(state).flatten(0, 1)[None], (0,))
+            state = state + _attended(layer.multihead_attn, query, *memories[number]).view_as(state)
             state = state + layer.linear2(layer.activation(layer.linear1(layer.norm3(state))))
-        return (cast(nn.LayerNorm, self.decoder.norm)(state[:, 0]) @ self.embed.weight.T).log_softmax(-1), kept
+        return cast(nn.LayerNorm, self.decoder.norm)(state) @ self.embed.weight.T, kept
 
 
 def _heads(attention: nn.Module, state_SPW: Tensor, which: tuple[int, ...]) -> list[Tensor]:
@@ -122,8 +122,8 @@ def _heads(attention: nn.Module, state_SPW: Tensor, which: tuple[int, ...]) -> l
     return [part.view(*part.shape[:2], HEADS, -1).transpose(1, 2) for part in parts]
 
 
-def _attended(attention: nn.Module, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+def _attended(attention: nn.Module, query: Tensor, keys: Tensor, values: Tensor, *, causal: bool = False) -> Tensor:
     """The output of attention, (S, P, W)."""
     assert isinstance(attention, nn.MultiheadAttention)
-    found = scaled_dot_product_attention(query, keys, values).transpose(1, 2).flatten(2)
+    found = scaled_dot_product_attention(query, keys, values, is_causal=causal).transpose(1, 2).flatten(2)
     return cast(Tensor, attention.out_proj(found))
