@@ -12,8 +12,9 @@ from sentencepiece import SentencePieceProcessor
 
 from xlate.config.model_schema import BACKWARD, FORWARD, REVERSE, TransformerModelConfig
 from xlate.jobs.train.transformer import batches_of
-from xlate.models.transformer.kind import PIECES, TransformerModel, learned_pieces, padded
+from xlate.models.transformer.kind import PIECES, TransformerModel, TransformerSystem, learned_pieces, padded
 from xlate.models.transformer.network import BEGIN, END, PAD, UNKNOWN, Transformer
+from xlate.search.settings import TransformerSearch
 
 SMALL = {"dimension": 16, "layers": 2, "dropout": 0.0}
 LINES = ["ab ab ba", "ba a b", "abba b a"]
@@ -108,3 +109,16 @@ def test_labels_are_smoothed_over_all_pieces() -> None:
             expected -= 0.8 * float(logs[place, piece]) + 0.2 * float(logs[place].mean())
         assert float(network.loss(source, target, 0.2)) == pytest.approx(expected / 2, abs=1e-5)
     assert math.isfinite(expected)
+
+
+def test_of_translations_with_the_same_words_the_best_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words can be split into pieces in several ways. A translation without words is one, too."""
+    model = model_of()
+    found = [(-0.1, ["a"]), (-0.2, ["b"]), (-0.3, ["a"]), (-0.4, []), (-0.5, ["b", "a"])]
+    monkeypatch.setattr(model, "listed", lambda source, beam: found)
+    system = TransformerSystem(model, TransformerSearch(nbest=4, distinct=True))
+    listed = [(one.score, one.words) for one in system.translate(["ab"])]
+    assert listed == [(-0.1, ["a"]), (-0.2, ["b"]), (-0.4, []), (-0.5, ["b", "a"])]
+    assert [one.words for one in system.with_search(distinct=False).translate(["ab"])][2] == ["a"]
+    assert model.ids([], target=True) == [BEGIN, END]
+    assert model.ids([], target=False) == [UNKNOWN]

@@ -25,6 +25,7 @@ from xlate.models.system import AnySystem, GraphlessSystem
 from xlate.models.transformer.network import BEGIN, END, HEADS, PAD, UNKNOWN, Transformer
 from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import TransformerSearch
+from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.directory import WorkDirectory
 
@@ -81,9 +82,9 @@ class TransformerModel:
 
     def ids(self, words: Sequence[str], *, target: bool) -> list[int]:
         """The pieces of words, in the order in which the network reads or writes them."""
-        ids: list[int] = self.pieces.encode(" ".join(words)) or [UNKNOWN]
+        ids: list[int] = self.pieces.encode(" ".join(words))
         if not target:
-            return ids
+            return ids or [UNKNOWN]
         return [BEGIN, *(ids[::-1] if self.settings.direction == REVERSE else ids), END]
 
     @one_thread()
@@ -135,8 +136,7 @@ class TransformerModel:
 
     def _words(self, piece_P: Tensor) -> list[str]:
         ids = piece_P.tolist()
-        words: str = self.pieces.decode(ids[::-1] if self.settings.direction == REVERSE else ids)
-        return words.split(" ")
+        return split_tokens(self.pieces.decode(ids[::-1] if self.settings.direction == REVERSE else ids))
 
 
 def padded(rows: Sequence[Sequence[int]]) -> Tensor:
@@ -170,7 +170,8 @@ class TransformerSystem(GraphlessSystem[TransformerSearch]):
             return super()._translate(words)
         found = self.model.listed(words, max(self.search.beam, self.search.nbest))
         if self.search.distinct:
-            found = [*{tuple(target): (score, target) for score, target in reversed(found)}.values()][::-1]
+            best = {tuple(target): (score, target) for score, target in reversed(found)}
+            found = sorted(best.values(), key=lambda one: -one[0])
         return [
             Derivation(tuple(words), (Step(0, ((0, len(words)),), tuple(target)),), np.array([score]), score)
             for score, target in found[: self.search.nbest]
