@@ -19,7 +19,7 @@ from tests.test_phrase_system_end_to_end import trained, translated
 from xlate.cli.main import main
 from xlate.formats.nbest_file import NbestFile
 from xlate.jobs.train import transformer
-from xlate.models.transformer.kind import load_transformer
+from xlate.models.transformer.kind import TransformerModel
 from xlate.scoring.weights import load_weights
 
 SMALL = [
@@ -109,7 +109,7 @@ def test_every_translation_of_a_combination_has_its_scores(scored: Path, tmp_pat
         "net.mean_log_prob",
     }
     sources = (scored / "dev.0").read_text().splitlines()
-    models = {name: load_transformer(scored / "systems" / name) for name in ("net", "back")}
+    models = {name: TransformerModel.open(scored / "systems" / name) for name in ("net", "back")}
     lists = [*NbestFile(scored / "scored.nbest").lists()]
     assert len(lists) == len(sources)
     for source, group in [*zip(sources, lists, strict=True)][:3]:

@@ -55,6 +55,7 @@ NEEDED = {
     "decoder=none": ["model=rerank"],
     "decoder=hierarchical": ["model=hierarchical"],
     "decoder=cky": ["model=hierarchical"],
+    "decoder=transformer": ["model=transformer"],
     "decoder=lcs": ["model=lcs", "model.context.run=r"],
 }
 PREPARED = ("data", "align", "lm", "phrases")

@@ -455,6 +455,7 @@ EXCLUDED = {
     "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
     "open_system": "finds the kind of a run, whose weights load_weights and whose model others read",
     "ClassTagger.read": "what open_tagger reads",
+    "TransformerModel.open": "what load_weights reads",
     "LinkedPairs.load": "what PhraseTable.load and RuleTable.load read with",
     "load_joint": "reads the weights of a run by load_weights",
     "read_learned": "reads the weights of a checkpoint by load_weights",

@@ -79,7 +79,12 @@ class ScoringRuns:
     """
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
-        self.models = {name: load_scoring(folder) for name, folder in folders.items()}
+        self.models: dict[str, TransformerModel] = {}
+        if folders:
+            # Other systems need no PyTorch to translate.
+            from xlate.models.transformer.kind import TransformerModel
+
+            self.models = {name: TransformerModel.open(folder) for name, folder in folders.items()}
 
     def prepare(self, sentences: Sequence[Any]) -> None:
         """For `search.processes`: nothing is computed beforehand."""
@@ -91,13 +96,6 @@ class ScoringRuns:
             values = model.log_probs(source, [hypothesis.text.split(" ") for hypothesis in group])
             group = [one.with_value(f"{name}.log_prob", value) for one, value in zip(group, values, strict=True)]
         return group
-
-
-def load_scoring(run: Path) -> TransformerModel:
-    """The model of a run that scores; other runs need no PyTorch here."""
-    from xlate.models.transformer.kind import load_transformer
-
-    return load_transformer(run)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -80,6 +80,11 @@ class TransformerModel:
         self.network.load_state_dict({name: torch.from_numpy(arrays[name]) for name in self.network.state_dict()})
         self.network.eval()
 
+    @classmethod
+    def open(cls, run: Path) -> Self:
+        """The model of a finished run; raises what `weights_of` raises."""
+        return cls(weights_of(run).extra, config_of_run(run).model)
+
     def ids(self, words: Sequence[str], *, target: bool) -> list[int]:
         """The pieces of words, in the order in which the network reads or writes them."""
         ids: list[int] = self.pieces.encode(" ".join(words))
@@ -143,11 +148,6 @@ def padded(rows: Sequence[Sequence[int]]) -> Tensor:
     """Rows of pieces as one tensor."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
-
-
-def load_transformer(run: Path) -> TransformerModel:
-    """The model of a finished run; raises what `weights_of` raises."""
-    return TransformerModel(weights_of(run).extra, config_of_run(run).model)
 
 
 class TransformerSystem(GraphlessSystem[TransformerSearch]):
