@@ -52,6 +52,8 @@ def test_held_out_pieces_are_predicted_better_after_each_epoch(neural: Path) -> 
     history = [epoch["perplexity"] for epoch in summary["history"]]
     assert history == sorted(history, reverse=True)
     assert summary["perplexity"] == history[-1] < 30
+    assert 0 < summary["dev_bleu"] < 100
+    assert len((neural / "dev.out").read_text().splitlines()) == summary["dev_sentences"]
     tags = {json.loads(line).get("tag") for line in (neural / "metrics.jsonl").read_text().splitlines()}
     assert {"transformer/loss", "transformer/perplexity"} <= tags
 

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from xlate.array_types import Bools
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
-from xlate.jobs.train.recipe import WorkRecipe, refuse_base
+from xlate.jobs.train.recipe import WorkRecipe, measured_splits, refuse_base
 from xlate.learning.run import STATE, Run
 from xlate.learning.settings import LossConfig
 from xlate.machine import Stopped
-from xlate.models.kind import made_of
+from xlate.models.kind import kind_of, made_of
 from xlate.progress import tell, track
 from xlate.scoring.weights import WEIGHTS_FILE, save_weights
 from xlate.settings import Json
@@ -82,7 +82,8 @@ class NetworkTraining(WorkRecipe):
         if best_so_far.exists():
             best_so_far.replace(run.weights)
         best = min(state["history"], key=lambda figures: figures["perplexity"])
-        return {"work": config.work, **best, "history": state["history"]}
+        measured = measured_splits(config, self.work, run, 0) if kind_of(config.model.kind).lists(config.model) else {}
+        return {"work": config.work, **best, "history": state["history"], **measured}
 
 
 class NetworkLearning(ABC):
