@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,28 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
     assert "a run from elsewhere cannot be packed" in refused(
         "pack", f"run={tmp_path / 'run'}", f"out={tmp_path / 'pack'}"
     )
+
+
+def test_a_signal_stops_it_within_a_list(
+    work: Path,  # noqa: F811
+    combined: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No list is left unfinished; the rerun is that of a killed one."""
+    lines = CombinationTraining._lines
+
+    def interrupted(self: Any, folder: Path, name: str) -> Any:
+        for number, line in enumerate(lines(self, folder, name)):
+            if name == "unordered" and number == 5:
+                signal.raise_signal(signal.SIGTERM)
+            assert name == "plain" or number < 7
+            yield line
+
+    monkeypatch.setattr(CombinationTraining, "_lines", interrupted)
+    systems = [f"{name}={combined / 'systems' / name}" for name in ("plain", "unordered")]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems)]) != 0
+    assert [path.name for path in (tmp_path / "run").glob("*nbest*")] == ["plain.nbest"]
 
 
 def test_the_table_has_what_each_run_gains_and_costs(combined: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 
@@ -19,12 +19,13 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import sums_of_run
 from xlate.errors import refuse_if
 from xlate.formats.nbest_file import NbestFile, named_files
-from xlate.formats.nbest_list import write_nbest
+from xlate.formats.nbest_list import Hypothesis, write_nbest
 from xlate.jobs.train.recipe import dev_set, measured_splits, refuse_base
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import tuning_text
 from xlate.learning.run import Run
 from xlate.learning.settings import LossConfig
+from xlate.machine import StopFlag, Stopped
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.models.kind import made_of
 from xlate.models.rerank.combination import (
@@ -45,6 +46,7 @@ from xlate.tuners.settings import TuneConfig
 from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
+Line = TypeVar("Line")
 
 
 class CombinationTraining(RankTraining):
@@ -130,7 +132,7 @@ class CombinationTraining(RankTraining):
         files = {name: run.path / f"{name}.nbest" for name in folders}
         for name, folder in folders.items():
             if not files[name].exists():
-                write_lines(files[name], self._lines(folder, name))
+                write_lines(files[name], _until(run.stop, self._lines(folder, name)))
         streams = [self.text.sources, *zip(*self.text.references, strict=True)]
         source, *references = texts = [run.path / f"dev.{number}" for number in range(len(streams))]
         for file, stream in zip(texts, streams, strict=True):
@@ -138,7 +140,10 @@ class CombinationTraining(RankTraining):
         first, *others = files
         lists = NbestFile(files[first], others=tuple(f"{name}={files[name]}" for name in others))
         if scoring:
-            lists = NbestFile(self._scored(lists, ScoringRuns(scoring), run.path / "scored.nbest"))
+            file = run.path / "scored.nbest"
+            if not file.exists():
+                write_nbest(file, _until(run.stop, self._scored(lists, ScoringRuns(scoring))))
+            lists = NbestFile(file)
         return {
             "nbest": str(lists.path),
             "merge": [*lists.others],
@@ -146,13 +151,11 @@ class CombinationTraining(RankTraining):
             "nbest_source": str(source),
         }
 
-    def _scored(self, lists: NbestFile, scoring: ScoringRuns, file: Path) -> Path:
-        """The file of merged lists whose hypotheses have the scores of some runs; it is made if it does not exist."""
-        if not file.exists():
-            given = [*zip(self.text.sources, lists.lists(), strict=True)]
-            found = each_sentence(scoring, ScoringRuns.scored, given, _processes(self.config))
-            write_nbest(file, chain.from_iterable(track(found, "scoring", total=len(given))))
-        return file
+    def _scored(self, lists: NbestFile, scoring: ScoringRuns) -> Iterator[Hypothesis]:
+        """The hypotheses of merged lists, with the scores of some runs."""
+        given = [*zip(self.text.sources, lists.lists(), strict=True)]
+        found = each_sentence(scoring, ScoringRuns.scored, given, _processes(self.config))
+        yield from chain.from_iterable(track(found, "scoring", total=len(given)))
 
     def _lines(self, folder: Path, name: str) -> Iterator[str]:
         """The lines of the list of a system."""
@@ -175,6 +178,14 @@ def parts_of(config: TrainConfig, run: Path) -> Iterator[tuple[TrainConfig, Path
             given = shlex.split(keys.replace("=@", f"={(run / SYSTEMS).absolute()}/"))
             part = load(TrainConfig, "train", [*shared, *given])
             yield replace(part, loss=_with_processes(part.loss, _processes(config))), folders[name]
+
+
+def _until(stop: StopFlag, lines: Iterator[Line]) -> Iterator[Line]:
+    """Lines of a file that is written whole or not at all; raises Stopped when a signal has asked for it."""
+    for line in lines:
+        if stop:
+            raise Stopped
+        yield line
 
 
 def _processes(config: TrainConfig) -> int:

@@ -31,8 +31,8 @@ from xlate.work.directory import WorkDirectory
 
 # The array of a weights file, besides the tensors of the network, that holds the model of pieces.
 PIECES = "pieces"
-# Translations that are scored together.
-ROWS = 64
+# Pieces of translations that are scored together.
+MOST = 1024
 
 
 @contextmanager
@@ -96,18 +96,15 @@ class TransformerModel:
     @torch.no_grad()
     def log_probs(self, source: Sequence[str], translations: Sequence[Sequence[str]]) -> list[float]:
         """ln of the probability of each translation of a sentence; `direction=backward`: of the sentence, given it."""
-        if self.settings.direction == BACKWARD:
-            target = torch.tensor([self.ids(source, target=True)])
-            return [
-                float(self.network.log_probs(torch.tensor([self.ids(words, target=False)]), target))
-                for words in translations
-            ]
-        sources = torch.tensor([self.ids(source, target=False)])
-        targets = [self.ids(words, target=True) for words in translations]
-        order, found = sorted(range(len(targets)), key=lambda n: len(targets[n])), np.zeros(len(targets))
-        for start in range(0, len(order), ROWS):
-            rows = order[start : start + ROWS]
-            found[rows] = self.network.log_probs(sources, padded([targets[row] for row in rows])).numpy()
+        backward = self.settings.direction == BACKWARD
+        own = self.ids(source, target=backward)
+        others = [self.ids(words, target=not backward) for words in translations]
+        order, found = sorted(range(len(others)), key=lambda n: -len(others[n])), np.zeros(len(others))
+        while order:
+            rows = order[: max(1, MOST // max(len(own), len(others[order[0]])))]
+            order, some = order[len(rows) :], padded([others[row] for row in rows])
+            pair = (some, padded([own] * len(rows))) if backward else (padded([own]), some)
+            found[rows] = self.network.log_probs(*pair).numpy()
         return found.tolist()
 
     @one_thread()

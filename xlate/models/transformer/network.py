@@ -78,9 +78,12 @@ class Transformer(nn.Module):
         known = {"ignore_index": PAD, "label_smoothing": smoothing}
         return cross_entropy(scores_SPV.flatten(0, 1), target_SP[:, 1:].flatten(), **known)  # type: ignore[arg-type]
 
-    def log_probs(self, source_1P: Tensor, target_SP: Tensor) -> Tensor:
-        """ln of the probabilities of targets of one source, (S,)."""
-        scores_SPV, _ = self.continued(target_SP[:, :-1], self.memories(source_1P), [])
+    def log_probs(self, source_SP: Tensor, target_SP: Tensor) -> Tensor:
+        """ln of the probabilities of targets of as many sources, or of one, (S,)."""
+        if len(source_SP) == 1:
+            scores_SPV, _ = self.continued(target_SP[:, :-1], self.memories(source_SP), [])
+        else:
+            scores_SPV = self.decode(self.encode(source_SP), source_SP, target_SP[:, :-1])
         log_SP = scores_SPV.gather(2, target_SP[:, 1:, None])[..., 0] - scores_SPV.logsumexp(dim=2)
         return log_SP.masked_fill(target_SP[:, 1:] == PAD, 0.0).sum(dim=1)
 
