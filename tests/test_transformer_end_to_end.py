@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 import re
-import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,8 +12,8 @@ from tests.commands import Said, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_combination_end_to_end import KEYS, combination
 from tests.test_end_to_end import work  # noqa: F401
+from tests.test_joint_end_to_end import check_a_stopped_run_ends_alike, one_thread  # noqa: F401
 from tests.test_phrase_system_end_to_end import trained, translated
-from xlate.cli.main import main
 from xlate.formats.nbest_file import NbestFile
 from xlate.jobs.train import transformer
 from xlate.models.transformer.kind import TransformerModel
@@ -66,26 +63,8 @@ def test_stopped_or_killed_anywhere_it_ends_with_the_same_bits(
     monkeypatch: pytest.MonkeyPatch,
     way: str,
 ) -> None:
-    choose, step = random.Random(5), transformer.EntropyLearning.step
-    left = [0]
-
-    def interrupted(self: Any, *arguments: Any) -> float:
-        left[0] -= 1
-        if left[0] == 0 and way == "signal":
-            signal.raise_signal(signal.SIGTERM)
-        elif left[0] == 0:
-            raise MemoryError
-        return step(self, *arguments)
-
-    monkeypatch.setattr(transformer.EntropyLearning, "step", interrupted)
-    ended, runs = 1, 0
-    while ended:
-        runs += 1
-        left[0] = choose.randint(20, 60)
-        ended = main(["train", f"work={work}", f"run={tmp_path / 'run'}", *NEURAL, "checkpoint_seconds=0.1"])
-        assert (tmp_path / "run" / "weights.safetensors").exists() == (ended == 0)
-    assert runs > 1
-    assert (tmp_path / "run" / "weights.safetensors").read_bytes() == (neural / "weights.safetensors").read_bytes()
+    keys = [f"work={work}", *NEURAL]
+    check_a_stopped_run_ends_alike(keys, transformer.EntropyLearning, neural, tmp_path / "run", monkeypatch, way)
 
 
 def test_it_translates_lists_and_explains(neural: Path, tmp_path: Path, remarked: Said) -> None:
