@@ -64,19 +64,18 @@ class EntropyLearning(NetworkLearning):
         # Half precision where the processor multiplies it faster; not every PyTorch says whether a CPU does.
         can: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
         self.half = self.device.type == "cuda" or can.get("avx512_bf16", False)
-        self.steps = self.loss.epochs * len(self.batches(0))
+        self.parts = batches_of(self.pairs, self.loss.batch)
 
     def batches(self, epoch: int) -> list[Ints]:
         """Pairs of similar length, with at most so many pieces on a side; their order is drawn for the epoch."""
-        found = batches_of(self.pairs, self.loss.batch)
-        order = np.random.default_rng((self.config.seed, epoch)).permutation(len(found))
-        return [found[place] for place in order]
+        order = np.random.default_rng((self.config.seed, epoch)).permutation(len(self.parts))
+        return [self.parts[place] for place in order]
 
     def step(self, batch: Ints, epoch: int, step: int) -> float:
         # Dropout depends on nothing else.
         torch.manual_seed(int(np.random.default_rng((self.config.seed, epoch, step)).integers(1 << 62)))
-        done = epoch * (self.steps // self.loss.epochs) + step
-        rate = self.loss.rate * min((done + 1) / self.loss.warmup, 1.0) * (1.0 - done / self.steps)
+        done, every = epoch * len(self.parts) + step, self.loss.epochs * len(self.parts)
+        rate = self.loss.rate * min((done + 1) / self.loss.warmup, 1.0) * (1.0 - done / every)
         self.optimizer.param_groups[0]["lr"] = rate
         self.network.train()
         self.optimizer.zero_grad()

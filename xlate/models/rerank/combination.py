@@ -23,6 +23,7 @@ from xlate.models.rerank.ranker import Ranker
 from xlate.models.system import AnyDerivation, AnySystem, GraphlessSystem
 from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import AnySearch
+from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.directory import WorkDirectory
 
@@ -93,7 +94,7 @@ class ScoringRuns:
         """The translations of a sentence, each with ln of its probability under every model."""
         source, group = given[0], [*given[1]]
         for name, model in self.models.items():
-            values = model.log_probs(source, [hypothesis.text.split(" ") for hypothesis in group])
+            values = model.log_probs(source, [split_tokens(hypothesis.text) for hypothesis in group])
             group = [one.with_value(f"{name}.log_prob", value) for one, value in zip(group, values, strict=True)]
         return group
 
