@@ -94,10 +94,15 @@ def test_every_translation_of_a_combination_has_its_scores(scored: Path, tmp_pat
             expected = model.log_probs(source.split(), [one.text.split() for one in group])
             found = [one.columns()[f"{name}.log_prob", 1][0] for one in group]
             assert found == pytest.approx(expected, abs=1e-4)
-    lines = translated(scored, tmp_path, "nbest=2", f"nbest_out={tmp_path / 'lists'}")
-    assert "back.log_prob=" in (tmp_path / "lists").read_text()
+    lines = translated(scored, tmp_path, "nbest=2", f"nbest_out={tmp_path / 'lists'}", "detokenize=false")
+    # The first line that `translated` translates.
+    source = ["nirka", "no", "holdo", "va", "bolko", "ast", "."]
+    group = next(NbestFile(tmp_path / "lists").lists())
+    for name, model in models.items():
+        found = [one.columns()[f"{name}.log_prob", 1][0] for one in group]
+        assert found == pytest.approx(model.log_probs(source, [one.text.split() for one in group]), abs=1e-3)
     succeed("pack", f"run={scored}", f"out={tmp_path / 'packed'}")
-    assert lines == translated(tmp_path / "packed", tmp_path)
+    assert lines == translated(tmp_path / "packed", tmp_path, "detokenize=false")
 
 
 def test_what_cannot_be_is_refused(
