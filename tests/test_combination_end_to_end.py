@@ -25,6 +25,7 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.models.rerank.combination import system_folders
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import load_weights
+from xlate.tuners.settings import MiraConfig
 
 KEYS = " ".join(["model=phrase", *FEW, *SEARCH])
 SYSTEMS = [f"plain={KEYS} loss=mira", f"unordered={KEYS} loss=mert loss.tune.restarts=2 model.reordering=none"]
@@ -150,7 +151,13 @@ def test_systems_decode_in_as_many_processes_as_the_combination(tmp_path: Path) 
     """Unless its own keys ask for several; a model without a decoder has none."""
     systems = ["a=model=phrase", "b=model=phrase loss=xbleu sparse=all", "c=model=phrase loss.tune.processes=2"]
     keys = [*combination(*systems, "d=model=joint"), "loss.tune.processes=3"]
-    parts = [part.loss for part, _ in parts_of(load(TrainConfig, "train", ["work=w", *keys]), tmp_path)]
+    config = load(TrainConfig, "train", ["work=w", *keys])
+    assert isinstance(tune := config.loss.tune, MiraConfig)
+    # Only the ranker takes shorter steps than usual.
+    assert tune.C == 0.1 * MiraConfig().C
+    parts = [part.loss for part, _ in parts_of(config, tmp_path)]
+    assert isinstance(tune := parts[0].tune, MiraConfig)
+    assert tune.C == MiraConfig().C
     assert [loss.tune and loss.tune.processes for loss in parts] == [3, 3, 2, None]
     assert [loss.lists and loss.lists.processes for loss in parts] == [None, 3, None, None]
 
