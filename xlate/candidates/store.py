@@ -47,9 +47,9 @@ FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "
 
 
 class StoreWriter:
-    """Writes a store batch by batch into a temporary folder, which gets its final name when closed.
+    """Writes a store batch by batch into a temporary folder, which gets its final name at the end of the `with` block.
 
-    Only the current batch is in memory. As a context manager it closes on success and leaves nothing behind otherwise.
+    Only the current batch is in memory. If the block fails, nothing is left behind.
     Further files of the caller that belong to the store go into the folder `aside`.
 
     Raises:
@@ -111,7 +111,7 @@ class StoreWriter:
             with naming_file(self.directory / f"{name}.npy"):
                 self._arrays[name].append(rows)
 
-    def close(self) -> None:
+    def _complete(self) -> None:
         """Completes the files and gives the folder its final name, replacing an older store of that name."""
         if not self._arrays:
             start = np.zeros(1, np.int64)
@@ -126,25 +126,18 @@ class StoreWriter:
         write_header(self.aside, KIND, entries, self._described)
         self._whole.keep()
 
-    def discard(self) -> None:
-        """Removes what was written so far."""
-        for array in self._arrays.values():
-            with contextlib.suppress(OSError):
-                array.stream.close()
-        self._whole.discard()
-
     def __enter__(self) -> StoreWriter:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            try:
-                self.close()
-            except BaseException:
-                self.discard()
-                raise
-        else:
-            self.discard()
+        try:
+            if kind is None:
+                self._complete()
+        finally:
+            for array in self._arrays.values():
+                with contextlib.suppress(OSError):
+                    array.stream.close()
+            self._whole.discard()
 
 
 @dataclass(frozen=True, eq=False)

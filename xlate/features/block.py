@@ -44,6 +44,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -156,8 +157,8 @@ def _family(tag: int) -> str:
 def family_ranges(keys_F: Uints) -> dict[str, slice]:
     """The slice of each family's keys among sorted keys."""
     starts = [np.uint64(tag << 2 * SIDE_BITS) for tag in range(len(FAMILIES))]
-    places = [*np.searchsorted(np.asarray(keys_F), starts), len(keys_F)]
-    return {name: slice(int(places[tag]), int(places[tag + 1])) for tag, name in enumerate(FAMILIES)}
+    places = [*np.searchsorted(np.asarray(keys_F), starts).tolist(), len(keys_F)]
+    return {name: slice(first, end) for name, (first, end) in zip(FAMILIES, pairwise(places), strict=True)}
 
 
 def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
@@ -256,8 +257,7 @@ class BigramIndex:
     @property
     def ranges(self) -> Ranges:
         """The ids of each family that has features."""
-        ranges = family_ranges(self.keys_F)
-        return [(family, ranges[family]) for family in FAMILIES if ranges[family].start < ranges[family].stop]
+        return [(family, ids) for family, ids in family_ranges(self.keys_F).items() if ids.start < ids.stop]
 
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
         return map(self.words.feature, self.keys_F[ids].tolist())

@@ -51,7 +51,7 @@ def ranges_of(sizes: Iterable[tuple[str, int]]) -> Ranges:
     return ranges
 
 
-_FAMILY = re.compile(r"[^=:_]*")
+_AFTER_FAMILY = re.compile(r"[=:_]")
 
 
 def family_of(name: str) -> str:
@@ -61,8 +61,7 @@ def family_of(name: str) -> str:
         >>> family_of("ngram=a b"), family_of("WT_a~b"), family_of("Glue")
         ('ngram', 'WT', 'Glue')
     """
-    found = _FAMILY.match(name)
-    return found[0] if found else ""
+    return _AFTER_FAMILY.split(name, 1)[0]
 
 
 @dataclass(frozen=True)

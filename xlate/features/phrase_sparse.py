@@ -119,9 +119,10 @@ def _sizes(
     position: str, source_values: Sequence[WordValues], target_values: Sequence[WordValues], table: PhraseTable
 ) -> list[tuple[WordValues, WordValues, int]]:
     """Word values of both sides, and the number of values, of each family of a position."""
-    whole = (len(table.source_phrases), len(table.target_phrases), len(table), LONGEST * LONGEST)
-    if position in (*PHRASES, LENGTHS):
-        return [(NO_WORDS, NO_WORDS, dict(zip((*PHRASES, LENGTHS), whole, strict=True))[position])]
+    sources, targets = len(table.source_phrases), len(table.target_phrases)
+    whole = {"source_phrase": sources, "target_phrase": targets, "pair": len(table), LENGTHS: LONGEST * LONGEST}
+    if position in whole:
+        return [(NO_WORDS, NO_WORDS, whole[position])]
     if position in (WORD_PAIR, BIGRAM):
         lefts = source_values if position == WORD_PAIR else target_values
         pairs = zip(lefts, target_values, strict=True)
@@ -226,7 +227,7 @@ class SparseFeatures:
             plain = family.crossed == 1
             column = np.full(len(row), self.orientations) if plain else steps["orientation"][row].astype(np.int64)
             rows.append(row)
-            ids.append(family.first + value if plain else family.first + value * family.crossed + column)
+            ids.append(family.first + value * family.crossed + (0 if plain else column))
             columns.append(column)
         return np.concatenate(rows), np.concatenate(ids), np.concatenate(columns)
 
@@ -242,13 +243,10 @@ class SparseFeatures:
             if len(plain_N) > len(weights) and not weights.any():
                 continue
             row, value = self._values(family, phrases)
-            scores, one_each = weights[value], family.position != WORD_PAIR
             if family.crossed > 1:
-                crossed_NK[row] += scores
-            elif one_each:
-                plain_N[row] += scores[:, 0]
+                crossed_NK[row] += weights[value]
             else:
-                plain_N += np.bincount(row, scores[:, 0], minlength=len(plain_N))
+                plain_N += np.bincount(row, weights[value, 0], minlength=len(plain_N))
         return crossed_NK, plain_N
 
     def word_scores(self, sparse_F: Floats, position: str) -> Floats:

@@ -186,7 +186,6 @@ class DistortionKind(EventKind):
 
     name = "distortion"
     MODEL, SYSTEM = DistortionModel, DistortionDecoder
-    floats = DISTORTION_FLOATS
     sets = ("linked",)
 
     def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:

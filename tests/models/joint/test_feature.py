@@ -14,7 +14,7 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from tests.models.small_models import SOURCE, TARGET
 from xlate.config.model_schema import JointModelConfig
 from xlate.models.derivation import Derivation, Step
-from xlate.models.joint.feature import NAME, JointScores
+from xlate.models.joint.feature import NAME, joint_feature
 from xlate.models.joint.kind import JointModel
 from xlate.models.joint.network import JointNetwork
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
@@ -54,7 +54,7 @@ def case(order: int, hidden: int = 7) -> tuple[JointNetwork, JointModel, PhraseM
     arrays = {name: value.numpy() for name, value in network.state_dict().items()}
     joint = JointModel(source, target, arrays, 2)
     model = random_phrase_model(rng, "hier")
-    model = replace(model, table=with_links(rng, model.table), histories=(JointScores(joint).feature(),))
+    model = replace(model, table=with_links(rng, model.table), histories=(joint_feature(joint),))
     return network, joint, model
 
 

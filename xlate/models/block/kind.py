@@ -15,7 +15,6 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, check_choice, refuse_if
 from xlate.features.block import (
     FAMILIES,
-    FLOATS,
     MORE_FLOATS,
     BigramIndex,
     BlockNames,
@@ -48,7 +47,6 @@ class EventKind(Kind):
 
     Attributes:
         MODEL, SYSTEM: the classes of its model and of its decoder.
-        floats: names of its own floats, which every model of the kind has; a model's settings may add optional ones.
         sets: names of its weight sets; sparse features belong to the first.
     """
 
@@ -56,29 +54,20 @@ class EventKind(Kind):
     tunes_from_run = True
     MODEL: ClassVar[type[BlockLexicon]]
     SYSTEM: ClassVar[type[AnyBlockSystem]]
-    floats: ClassVar[tuple[str, ...]]
     sets: ClassVar[tuple[str, ...]]
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The floats that `model.floats` may name."""
-        return (*self.floats, *MORE_FLOATS)
 
     def names(self, model: EventModelConfig) -> tuple[str, ...]:
         """The floats of a model's settings: the kind's own, trained or not, and the optional ones that are named."""
-        return (*self.floats, *more_floats(model.floats))
+        return (*self.MODEL.own_floats, *more_floats(model.floats))
 
     def check(self, model: Any) -> None:
         """There are floats, and all features are known."""
-        for key, known in (("floats", self.choices), ("binary", FAMILIES)):
+        floats = (*self.MODEL.own_floats, *MORE_FLOATS)
+        for key, known in (("floats", floats), ("binary", FAMILIES)):
             for name in getattr(model, key):
                 check_choice(f"unknown value of model.{key}", name, known)
-        refuse_if(
-            not model.floats,
-            "a model without floats",
-            "model.floats=[]",
-            f"at least one of {', '.join(self.choices)}",
-        )
+        expected = f"at least one of {', '.join(floats)}"
+        refuse_if(not model.floats, "a model without floats", "model.floats=[]", expected)
 
     @abstractmethod
     def feature_arrays(self, estimates: Estimates, model: EventModelConfig, keys_F: Uints) -> BlockArrays:
@@ -221,7 +210,6 @@ class Block(EventKind):
 
     name = "orientation"
     MODEL, SYSTEM = BlockModel, BlockDecoder
-    floats = FLOATS
     sets = ("linked", "neutral")
 
     def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:

@@ -86,8 +86,7 @@ def _units(block_A: Ints32, asks_A: Bools, inner_A: Bools, first_N: Ints) -> tup
 
     The block before is `NO_BLOCK` if there is none or none is needed.
     """
-    before_A = np.full(len(block_A), NO_BLOCK, np.int32)
-    before_A[1:] = block_A[:-1]
+    before_A = np.roll(block_A, 1)
     before_A[first_N] = NO_BLOCK
     before_A[~asks_A] = NO_BLOCK
     pairs_L2 = np.stack([before_A, block_A], axis=1)[inner_A]

@@ -36,7 +36,7 @@ class BlockLexicon:
         own_floats: the names of the model's own floats; more: its X optional ones, whose weights follow theirs.
     """
 
-    LASTING: ClassVar[tuple[str, ...]] = ("names", "feature_index", "lm_ids_T")
+    LASTING: ClassVar[tuple[str, ...]] = ("feature_index", "lm_ids_T")
     WEIGHTS: ClassVar[tuple[str, ...]]
     own_floats: ClassVar[tuple[str, ...]]
     blocks: BlockSet
@@ -81,14 +81,10 @@ class BlockLexicon:
         refuse_if((keys[1:] <= keys[:-1]).any(), "feature keys are not sorted", None, "ascending keys, each once")
 
     @cached_property
-    def names(self) -> BlockNames:
-        """Spells out blocks and features."""
-        return BlockNames(self.blocks, self.source_vocabulary, self.target_vocabulary)
-
-    @cached_property
     def feature_index(self) -> BigramIndex:
         """The binary features with their names."""
-        return BigramIndex(np.asarray(self.feature_keys), self.names)
+        names = BlockNames(self.blocks, self.source_vocabulary, self.target_vocabulary)
+        return BigramIndex(np.asarray(self.feature_keys), names)
 
     @cached_property
     def lm_ids_T(self) -> Ints32:

@@ -56,6 +56,7 @@ class PredictedScores:
         own: the phrases to score, if they are those of another table than the classifier's.
     """
 
+    names = (CONTEXT_NAME,)
     model: ContextModel
     only: bool = False
     threshold: float = 0.0
@@ -66,11 +67,6 @@ class PredictedScores:
     @cached_property
     def _known(self) -> Known[Predicted]:
         return {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One float."""
-        return (CONTEXT_NAME,)
 
     def of(self, phrases: SentencePhrases) -> Floats:
         """ln p of each phrase, (O, 1)."""
@@ -145,17 +141,13 @@ class PredictedPlaces:
     `PredictedScores`.
     """
 
+    name = DISPLACEMENT_NAME
     model: DistanceModel
     own: OtherTable | None = None
 
     @cached_property
     def _known(self) -> Known[tuple[PhraseSpans, Floats]]:
         return {}
-
-    @property
-    def name(self) -> str:
-        """The name of the float."""
-        return DISPLACEMENT_NAME
 
     @property
     def reach(self) -> int:

@@ -8,7 +8,6 @@ output.
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from xlate.align.links import Links
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of, places_of, row_numbers
 from xlate.compiled import loop, pointer, summed
-from xlate.models.joint.kind import JointModel, affiliations, load_joint
+from xlate.models.joint.kind import JointModel, affiliations
 from xlate.models.phrase.history import HistoryFeature
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
 
@@ -101,10 +100,6 @@ class JointScores:
         self.joint = joint
         self.kept: tuple[PlacedPhrases, Floats] | None = None
 
-    def feature(self) -> HistoryFeature:
-        """The feature with history."""
-        return HistoryFeature(NAME, self.data, move, self.alone, by_name=False)
-
     def alone(self, model: PhraseModel, phrases: PlacedPhrases) -> Floats:
         """The scores of phrases after mean vectors."""
         data = self.data(model, phrases)
@@ -164,6 +159,7 @@ class JointScores:
         return affiliations(offsets_O1, links) + phrases.start_O[row_numbers(offsets_O1)]
 
 
-def joint_feature(run: Path) -> HistoryFeature:
-    """The feature of a finished run; raises what `load_joint` raises."""
-    return JointScores(load_joint(run)).feature()
+def joint_feature(joint: JointModel) -> HistoryFeature:
+    """A joint model as a feature with history."""
+    scores = JointScores(joint)
+    return HistoryFeature(NAME, scores.data, move, scores.alone, by_name=False)

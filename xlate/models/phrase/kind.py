@@ -23,7 +23,7 @@ from xlate.models.context.runs import (
     check_use,
     classifier_runs,
 )
-from xlate.models.joint.kind import check_joint
+from xlate.models.joint.kind import check_joint, load_joint
 from xlate.models.kind import Kind, ToTune
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import histories_named
@@ -164,7 +164,7 @@ def _with_more_floats(model: PhraseModel, config: TrainConfig) -> PhraseModel:
     if config.model.joint is not None:
         from xlate.models.joint.feature import joint_feature
 
-        model = replace(model, histories=(*model.histories, joint_feature(Path(config.model.joint))))
+        model = replace(model, histories=(*model.histories, joint_feature(load_joint(Path(config.model.joint)))))
     if not classifier_runs(config.model.context):
         return model
     from xlate.models.context.classifiers import with_predictions

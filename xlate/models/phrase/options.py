@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
-from xlate.features.phrase_sparse import OWN, Steps
+from xlate.features.phrase_sparse import GROUP, OWN, Steps
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.memory import best_of_rows, distinct_rows
 from xlate.kernels.search.phrase_moves import GroupScores
@@ -291,10 +291,9 @@ class GroupWeights:
         sparse, weights_K1 = model.sparse, weights_D[model.sums]
         self.sparse = None if sparse is None or not (sparse.has_groups or sparse.has_bigrams) else sparse
         self.sparse_F, self.orientations = sparse_F, model.orientations
-        positions = ("top_source_first", "top_source_last", "between", "top_target_first", "top_target_last")
         if self.sparse is not None:
             self.plain = float(weights_K1[-1])
-            self.scores = [self.sparse.word_scores(sparse_F, position) * weights_K1[:-1] for position in positions]
+            self.scores = [self.sparse.word_scores(sparse_F, position) * weights_K1[:-1] for position in GROUP]
 
     def __call__(self, phrases: PlacedPhrases) -> GroupScores:
         sparse = self.sparse
