@@ -90,7 +90,7 @@ class InspectedRun:
                 index = self.translator.system.features
             except InputError as error:
                 self.without_members, index = error, None
-            if index is not None and signature(index) == signature(self.weights.features[features[0].set_name]):
+            if index is not None and signature(index) == self.weights.features[features[0].set_name].sizes:
                 ids_A = np.array([feature.feature for feature in features], np.int64)
                 return list(index.names(ids_A, MEMBERS))
         return [feature.name for feature in features]

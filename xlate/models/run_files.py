@@ -203,12 +203,11 @@ def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
 def _work(run: Path, stored: str, identity: str | None, near: str | None, given: str | None) -> str:
     """The path of the work directory; one of another identity only if the right one is missing."""
     placed, packed = _placed(run, places_of(run), WORK), _pack_of(run) is not None
-    seen, expected = f"work={given}", "no work=: the run was packed or imported and has all it needs"
     refuse_if(
         given is not None and (packed or not stored),
         "this run does not use a work directory elsewhere",
-        seen,
-        expected,
+        f"work={given}",
+        "no work=: the run was packed or imported and has all it needs",
         file=run,
     )
     if given is not None:

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from xlate.array_types import NO_FLOATS, NO_INTS32, AnyArray, AnyInts, Floats, I
 from xlate.arrays.ragged import places_of
 from xlate.arrays.ranges import pieces
 from xlate.errors import InputError, refuse_if
-from xlate.features.index import FeatureIndex, Numbers, Ranges, ranges_of, signature
+from xlate.features.index import FeatureIndex, Ranges, signature
 from xlate.text.lines import atomic_write, unreadable
 from xlate.text.numbers import LARGEST_FLOAT32
 from xlate.text.opening import plain_file
@@ -39,32 +40,14 @@ class StoredFeatures:
     """The F features of a weight set as its file describes them; the A features that have a weight have known names.
 
     Attributes:
-        sizes: the families and how many features each has, in the order of the ids.
+        sizes: the families and how many features each has, in the order of the ids; see `signature`.
         ids_A: the features that have a weight, ascending.
         packed: their names as compressed lines of UTF-8.
     """
 
-    sizes: Sequence[tuple[str, int]]
+    sizes: list[tuple[str, int]]
     ids_A: Ints32
     packed: bytes
-
-    def __len__(self) -> int:
-        """The number of features F."""
-        return sum(size for _, size in self.sizes)
-
-    @property
-    def ranges(self) -> Ranges:
-        """The families with the ids of their features."""
-        return ranges_of(self.sizes)
-
-    def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
-        """The names of some features that have a weight.
-
-        Raises:
-            KeyError: one of them has none.
-        """
-        known = dict(zip(self.ids_A.tolist(), self.names_A, strict=True))
-        return (known[feature] for feature in ids.tolist())
 
     @cached_property
     def names_A(self) -> list[str]:
@@ -193,7 +176,7 @@ class WeightsFile:
         if name not in self.features:
             return
         features = self.features[name]
-        ends = [ids.stop for _, ids in features.ranges]
+        ends = [*accumulate(size for _, size in features.sizes)]
         weights = self.sets[name].sparse_F[features.ids_A].tolist()
         for feature, told, weight in zip(features.ids_A.tolist(), features.names_A, weights, strict=True):
             if weight:
@@ -206,7 +189,7 @@ class WeightsFile:
             InputError: they are of other features; the message names `path`.
         """
         weights = self.sets[name]
-        held = signature(self.features[name]) if name in self.features else None
+        held = self.features[name].sizes if name in self.features else None
         expected = None if index is None else signature(index)
         refuse_if(
             held != expected,

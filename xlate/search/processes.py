@@ -133,8 +133,7 @@ class HeldProcesses(Generic[Decoder, Result]):
         try:
             return self.translate(self.decoder, words)
         except InputError as error:
-            parts = {name: getattr(error, name) for name in ("seen", "expected", "remedy", "file", "line")}
-            raise InputError(f"sentence {number}: {error.message}", **parts) from error
+            raise InputError(**vars(error) | {"message": f"sentence {number}: {error.message}"}) from error
 
     def close(self) -> None:
         """Ends the processes; the next text forks others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +125,7 @@ def _same_features(config: TrainConfig) -> WeightsFile | None:
     """The weights of the base run if it has learned the requested structure features, else None."""
     base, asked = config.base, config.model.structure
     trained = None if base is None else config_of_run(Path(base)).model.structure
-    if base is None or asked is None or trained is None or asdict(trained) != asdict(asked):
+    if base is None or asked is None or trained != asked:
         return None
     return weights_of(Path(base))
 
