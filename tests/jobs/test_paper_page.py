@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.jobs import report, score
 from xlate.jobs.report import write_pages
 from xlate.metrics.score import evaluate
-from xlate.metrics.significance import paired_runs, sentence_statistics
+from xlate.metrics.significance import paired_runs
 from xlate.text.lines import read_lines, write_lines
 
 random = np.random.default_rng(2)
@@ -67,7 +67,7 @@ def test_one_run_a_row_has_its_interval_and_the_test_of_two_outputs(folder: Path
     one, two = row(folder, 1, 1, 0.4), row(folder, 2, 1, 0.3)
     found = cells(*write_pages(folder))
     ours, theirs = (read_lines(path / "test.out") for path in (two, one))
-    stats = [sentence_statistics(lines, [REFERENCES], measures=["bleu"]) for lines in (ours, theirs)]
+    stats = [evaluate(lines, [REFERENCES], bootstrap=0, measures=["bleu"]).stats for lines in (ours, theirs)]
     test = paired_runs(stats[:1], stats[1:])["bleu"]
     assert found["test BLEU against"][1] == f"row 1: {test.difference:+.2f} (p = {test.p_randomisation:.4f})"
     around = evaluate(ours, [REFERENCES], measures=["bleu"], bootstrap=100).figures["bleu"].interval

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.metrics.differences import frequency_buckets, length_buckets, ngram_changes
-from xlate.metrics.significance import sentence_statistics
+from xlate.metrics.score import evaluate
 
 LINES = st.lists(st.lists(st.sampled_from("abc"), max_size=6), min_size=3, max_size=3)
 
@@ -18,7 +18,8 @@ def test_lengths_by_hand() -> None:
     references = ["a b c d e", "a b c d e f", " ".join("abcdefghijk"), "a b c d"]
     ours, theirs = references, ["a b c d x", *references[1:]]
     stats = [
-        sentence_statistics(lines, [references], tokenize="none", measures=["bleu"])["bleu"] for lines in (ours, theirs)
+        evaluate(lines, [references], tokenize="none", bootstrap=0, measures=["bleu"]).stats["bleu"]
+        for lines in (ours, theirs)
     ]
     found = length_buckets(stats[0], stats[1], [line.split() for line in references])
     assert [(bucket.name, bucket.size) for bucket in found] == [("1-5", 2), ("6-10", 1), ("11-15", 1)]

@@ -12,13 +12,13 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from xlate.errors import InputError
+from xlate.metrics.score import evaluate
 from xlate.metrics.significance import (
     DEFAULT,
     PairedTests,
     Resampling,
     holm,
     paired_runs,
-    sentence_statistics,
 )
 from xlate.metrics.statistics import Stats, ter_scores
 
@@ -27,7 +27,8 @@ def paired(
     ours: list[str], other: list[str], references: list[list[str]], resampling: Resampling = DEFAULT, **settings: Any
 ) -> PairedTests:
     """The tests of two outputs."""
-    stats = [sentence_statistics(lines, references, **settings) for lines in (ours, other)]
+    settings = {"measures": ("bleu", "chrf", "ter"), "bootstrap": 0, **settings}
+    stats = [evaluate(lines, references, **settings).stats for lines in (ours, other)]
     return paired_runs(stats[:1], stats[1:], resampling)
 
 

@@ -22,7 +22,8 @@ from xlate.jobs.inspect import InspectedRun
 from xlate.jobs.score import read_output, references_for, work_of_run
 from xlate.jobs.sparse_features import Learned, full_explanation, learned_features, most_reordered
 from xlate.jobs.translate import Translator
-from xlate.metrics.significance import PairedTests, holm, paired_runs, sentence_statistics
+from xlate.metrics.score import evaluate
+from xlate.metrics.significance import PairedTests, holm, paired_runs
 from xlate.metrics.statistics import Stats
 from xlate.report.pages import blocks, marked
 from xlate.report.pictures import drawn, encoded, plot_runs, quiet_style, reordering_picture
@@ -186,7 +187,8 @@ def _statistics(run: Run, split: str) -> dict[str, Stats]:
     output = read_output(run.path, split)
     assert output.work is not None
     references = references_for([output], [], split)
-    return sentence_statistics(output.lines, references, lowercase=output.work.lowercased, measures=["bleu"])
+    lowercase = output.work.lowercased
+    return evaluate(output.lines, references, lowercase=lowercase, bootstrap=0, measures=["bleu"]).stats
 
 
 def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> Markup:

@@ -18,7 +18,7 @@ from xlate.config.schema import CompareConfig, ScoreConfig
 from xlate.errors import InputError, refuse_if
 from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
 from xlate.metrics.score import Evaluation, evaluate, system_figures, tokenizer, with_column
-from xlate.metrics.significance import PairedTests, Resampling, paired_runs, sentence_statistics
+from xlate.metrics.significance import PairedTests, Resampling, paired_runs
 from xlate.models.run_files import located_config
 from xlate.report.pages import blocks, bracketed, marked
 from xlate.report.run_directory import MARK, RunDirectory
@@ -226,9 +226,9 @@ def compare(config: CompareConfig) -> tuple[str, str]:
     ours, theirs = (output.lines for output in outputs)
     work = work_of(outputs)
     source = _source(config, work, len(ours))
+    settings: Json = {"lowercase": config.lowercase, "tokenize": config.tokenize, "bootstrap": 0}
     stats, their_stats = (
-        sentence_statistics(lines, references, lowercase=config.lowercase, tokenize=config.tokenize)
-        for lines in (ours, theirs)
+        evaluate(lines, references, measures=("bleu", "chrf", "ter"), **settings).stats for lines in (ours, theirs)
     )
     cut = tokenizer(config.tokenize, config.lowercase)
     references_S = [[cut(line) for line in lines] for lines in zip(*references, strict=True)]

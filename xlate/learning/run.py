@@ -161,7 +161,7 @@ def conduct(
         return directory.summary or {}
     start = time.perf_counter()
     with StopFlag() if stop is None else nullcontext(stop) as flag:
-        reporter = TensorBoardReporter(directory)
+        reporter = TensorBoardReporter(directory.path)
         try:
             figures = learn(Run(directory, reporter if ranks.leads else Reporter(), flag, ranks))
             cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}

@@ -14,7 +14,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.metrics.score import checked_references, digits_of, measure_sentences
+from xlate.metrics.score import digits_of
 from xlate.metrics.statistics import Interval, Stats, bootstrap_counts, interval, swap_masks
 
 Pairs = Sequence[tuple[Stats, Stats]]
@@ -53,7 +53,6 @@ def _swapped(stats: Stats, against: Stats, kept_BS: Floats) -> Floats:
     return stats.scores(first_BK) - stats.scores(both_K - first_BK)
 
 
-MEASURES = ("bleu", "chrf", "ter")
 TIE = 1e-9
 
 
@@ -138,25 +137,6 @@ class PairedTests:
                 f"p = {test.p_randomisation:.4f} (randomisation){by_sentence}"
             )
         return "\n".join(lines)
-
-
-def sentence_statistics(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    lowercase: bool = False,
-    tokenize: str = "13a",
-    measures: Sequence[str] = MEASURES,
-) -> dict[str, Stats]:
-    """The statistics of one output for each measure, as input to the tests.
-
-    Raises:
-        InputError: counts differ, or a measure or tokeniser is unknown.
-    """
-    streams = checked_references(hypotheses, references)
-    return {
-        m: measure_sentences(m, hypotheses, streams, lowercase=lowercase, tokenize=tokenize).stats for m in measures
-    }
 
 
 def paired_runs(

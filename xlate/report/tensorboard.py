@@ -17,7 +17,7 @@ from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams as hparams_summaries
 
 from xlate.array_types import AnyFloats, Bytes
-from xlate.report.run_directory import Listener, Records, Reporter, RunDirectory
+from xlate.report.run_directory import RECORDS, Listener, Records, Reporter
 from xlate.text.lines import naming_file
 
 # By category and title, the patterns of tags whose curves a chart shows; the most important come first.
@@ -73,10 +73,10 @@ class TensorBoardReporter(Reporter):
     `listener` receives every scalar and the final figures too.
     """
 
-    def __init__(self, run: RunDirectory | str | Path) -> None:
-        """Files are made only with the first figure."""
-        self.path = run.path if isinstance(run, RunDirectory) else Path(run)
-        self.records = Records(self.path / "metrics.jsonl")
+    def __init__(self, path: Path) -> None:
+        """`path` is the folder of the run; files are made only with the first figure."""
+        self.path = path
+        self.records = Records(path / RECORDS)
         self.listener: Listener = lambda *_: None
         self._writer: SummaryWriter | None = None
         self._last = 0

@@ -15,7 +15,7 @@ from typing import Any
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
-from xlate.text.word_parts import WordSplitter
+from xlate.text.word_parts import WordSplitter, usual_forms
 
 # Blanks of all kinds, control characters and zero-width marks: never part of a word.
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
@@ -197,11 +197,7 @@ class Truecaser:
     @classmethod
     def train(cls, counts: Mapping[str, int]) -> Truecaser:
         """Finds how words are most often written, given the sum of the `form_counts` of all parts of a text."""
-        best: dict[str, tuple[int, str]] = {}
-        for form, count in counts.items():
-            lower, written = form.lower(), (-count, form)
-            best[lower] = min(written, best.get(lower, written))
-        return cls({lower: form for lower, (_, form) in best.items() if form != lower})
+        return cls({lower: form for lower, form in usual_forms(counts).items() if form != lower})
 
     def apply(self, tokens: Sequence[str]) -> list[str]:
         """The tokens with sentence beginnings in their usual casing; tokens with further capitals are unchanged."""

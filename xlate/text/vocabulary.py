@@ -6,6 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import overload
 
@@ -42,18 +43,14 @@ class Vocabulary:
             raise InputError("a word appears twice in a vocabulary", twice)
 
     @classmethod
-    def build(cls, sentences: Iterable[Sequence[str]], min_count: int = 1) -> Vocabulary:
-        """Collects the words that occur `min_count` times or more in tokenised sentences, the most frequent first."""
-        counts: Counter[str] = Counter()
-        for sentence in sentences:
-            counts.update(sentence)
-        return cls.counted(counts, min_count)
+    def build(cls, sentences: Iterable[Sequence[str]]) -> Vocabulary:
+        """Collects the words of tokenised sentences, the most frequent first."""
+        return cls.counted(Counter(chain.from_iterable(sentences)))
 
     @classmethod
-    def counted(cls, counts: Mapping[str, int], min_count: int = 1) -> Vocabulary:
-        """The words that were counted `min_count` times or more, the most frequent first."""
-        kept = (word for word, count in counts.items() if count >= min_count)
-        return cls(sorted(kept, key=lambda word: (-counts[word], word)))
+    def counted(cls, counts: Mapping[str, int]) -> Vocabulary:
+        """The words that were counted at least once, the most frequent first."""
+        return cls(sorted((word for word in counts if counts[word]), key=lambda word: (-counts[word], word)))
 
     def __len__(self) -> int:
         return len(self.words)

@@ -37,6 +37,15 @@ def affixes_of(forms: Mapping[str, int]) -> dict[str, int]:
     return {affix: n for affix, n in found.items() if n >= SHARE * len(words)}
 
 
+def usual_forms(counts: Mapping[str, int]) -> dict[str, str]:
+    """The most frequent form of each word by its lower-cased form; of equals the first in the alphabet."""
+    best: dict[str, tuple[int, str]] = {}
+    for form, count in counts.items():
+        lower, written = form.lower(), (-count, form)
+        best[lower] = min(written, best.get(lower, written))
+    return {lower: form for lower, (_, form) in best.items()}
+
+
 class WordSplitter:
     """Splits a word where the geometric mean of the counts of its parts is largest; the word itself is one part.
 
@@ -59,13 +68,10 @@ class WordSplitter:
         """`forms` has how often each form occurs; `affixes` are what `affixes_of` finds, or none."""
         self.forms = {form: n for form, n in forms.items() if len(form) >= STEM and form.isalpha() and n > 0}
         self.affixes, self._compounds = dict(affixes or {}), compounds
-        best = dict[str, tuple[int, str]]()
-        self._count, self._split = Counter[str](), dict[str, list[str]]()
+        self._form, self._split = usual_forms(self.forms), dict[str, list[str]]()
+        self._count = Counter[str]()
         for form, count in self.forms.items():
-            lower = form.lower()
-            self._count[lower] += count
-            best[lower] = min((-count, form), best.get(lower, (0, form)))
-        self._form = {lower: form for lower, (_, form) in best.items()}
+            self._count[form.lower()] += count
 
     def apply(self, tokens: Sequence[str]) -> list[str]:
         """The tokens, with words replaced by their parts."""

@@ -26,7 +26,8 @@ from xlate.jobs.train.tuning import tuning_text
 from xlate.learning.run import Run
 from xlate.learning.settings import LossConfig
 from xlate.machine import StopFlag, Stopped
-from xlate.metrics.significance import paired_runs, sentence_statistics
+from xlate.metrics.score import evaluate
+from xlate.metrics.significance import paired_runs
 from xlate.models.kind import made_of
 from xlate.models.rerank.combination import (
     SYSTEMS,
@@ -103,7 +104,7 @@ class CombinationTraining(RankTraining):
         files = {name: run / "dev.out" for name, run in zip(names, runs, strict=True)}
         texts = {name: read_lines(file) for name, file in files.items() if file.exists()}
         stats = {
-            name: sentence_statistics(found, references, lowercase=self.work.lowercased, measures=["bleu"])
+            name: evaluate(found, references, lowercase=self.work.lowercased, bootstrap=0, measures=["bleu"]).stats
             for name, found in texts.items()
             if len(found) == len(lines)
         }
