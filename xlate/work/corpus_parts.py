@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.align.copies import digests
-from xlate.array_types import Ints
+from xlate.array_types import NO_INTS, Ints
 from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
 from xlate.settings import Json
@@ -215,8 +215,8 @@ def case_part(work: str, name: str, made_from: Json) -> None:
             prepared = PreparedSide(Preprocessor(language), made_from["case"], caser, splitter)
             tokens = part.side("tokens", side).tokens
             cased = TokenText.of(map(prepared.cased, track(tokens, f"casing {language}")))
-            count_V, none = np.bincount(cased.text.ids_T, minlength=len(cased.words)), np.zeros(0, np.int64)
-            PartSide(cased, count_V, none, none).save(folder / f"{side}.npz")
+            count_V = np.bincount(cased.text.ids_T, minlength=len(cased.words))
+            PartSide(cased, count_V, NO_INTS, NO_INTS).save(folder / f"{side}.npz")
             write_lines(folder / f"{side}.lines", map(" ".join, cased))
         return {"sentences": len(cased)}
 
