@@ -76,7 +76,7 @@ class Direction:
             _write(model, f"{self.save}/{self.name}")
             return Links.from_pairs([[]] * len(source))
         count_S, found = np.zeros(len(source), np.int64), []
-        chunks = [usable[start : start + CHUNK] for start in range(0, len(usable), CHUNK)]
+        chunks = [usable[at] for at in pieces(len(usable), CHUNK)]
         for chunk in track(chunks, f"aligning {self.name}"):
             best = model.get_best_alignments([_words(source, s) for s in chunk], [_words(target, s) for s in chunk])
             # One pair after the other, each sorted by (source, target).

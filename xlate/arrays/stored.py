@@ -270,7 +270,7 @@ def write_header(
         "version": VERSION,
         "kind": kind,
         "metadata": dict(metadata or {}),
-        "arrays": {name: dict(entry) for name, entry in entries.items()},
+        "arrays": dict(entries),
         "files": described,
     }
     write_json(folder / HEADER, {**body, "sha256": seal(body)})

@@ -16,6 +16,7 @@ import numpy as np
 
 from xlate.align.copies import digests
 from xlate.array_types import NO_INTS, Ints
+from xlate.arrays.ranges import pieces
 from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
 from xlate.settings import Json
@@ -129,9 +130,7 @@ def parts_of(
         "max_words": data.max_words,
         "size": size,
     }
-    return [
-        Part(work, {**settings, "first": first, "last": min(first + size, lines)}) for first in range(0, lines, size)
-    ]
+    return [Part(work, {**settings, "first": at.start, "last": at.stop}) for at in pieces(lines, size)]
 
 
 def store_texts(files: CorpusFiles, folder: Path) -> Json:
