@@ -175,10 +175,7 @@ NEAR = 3
 def _prefetch(_context: Any, array: Any, index: Any) -> Any:
 
     def build(context: Any, builder: Any, sign: Any, arguments: Any) -> Any:
-        kind = sign.args[0]
-        values = context.make_array(kind)(context, builder, arguments[0])
-        place = builder.gep(values.data, [context.cast(builder, arguments[1], sign.args[1], types.intp)])
-        pointer = builder.bitcast(place, cgutils.voidptr_t)
+        pointer = builder.bitcast(_address(context, builder, sign, arguments), cgutils.voidptr_t)
         number = ir.IntType(32)
         declared = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
         function = cgutils.get_or_insert_function(builder.module, declared, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
@@ -192,13 +189,14 @@ prefetch: Any = intrinsic(_prefetch)
 """prefetch(array, index): the cache line of one item of a contiguous array, in memory order; never faults."""
 
 
+def _address(context: Any, builder: Any, sign: Any, arguments: Any) -> Any:
+    """The address of an item, given an array and an index."""
+    values = context.make_array(sign.args[0])(context, builder, arguments[0])
+    return builder.gep(values.data, [context.cast(builder, arguments[1], sign.args[1], types.intp)])
+
+
 def _pointer(_context: Any, array: Any, index: Any) -> Any:
-
-    def build(context: Any, builder: Any, sign: Any, arguments: Any) -> Any:
-        values = context.make_array(sign.args[0])(context, builder, arguments[0])
-        return builder.gep(values.data, [context.cast(builder, arguments[1], sign.args[1], types.intp)])
-
-    return signature(types.CPointer(array.dtype), array, index), build  # type: ignore[no-untyped-call]
+    return signature(types.CPointer(array.dtype), array, index), _address  # type: ignore[no-untyped-call]
 
 
 pointer: Any = intrinsic(_pointer)

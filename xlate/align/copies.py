@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from xlate.array_types import Bools, Ints
+from xlate.array_types import NO_INTS, Bools, Ints
 from xlate.arrays.ranges import pieces
 
 
@@ -55,7 +55,7 @@ def copy_groups(source_S: Ints, target_S: Ints) -> Ints:
         parts = 1 + len(digest_S) // SORTED
         for part in range(parts):
             places = [at.start + np.flatnonzero(digest_S[at] % parts == part) for at in pieces(len(digest_S))]
-            row_N = np.concatenate([np.zeros(0, np.int64), *places])
+            row_N = np.concatenate([NO_INTS, *places])
             row_N = row_N[np.argsort(digest_S[row_N], kind="stable")]
             same_N = np.flatnonzero(digest_S[row_N[1:]] == digest_S[row_N[:-1]])
             for one, other in zip(row_N[same_N].tolist(), row_N[same_N + 1].tolist(), strict=True):

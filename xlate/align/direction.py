@@ -22,7 +22,7 @@ import numpy as np
 from thot import alignment as thot
 
 from xlate.align.links import Links
-from xlate.array_types import Ints
+from xlate.array_types import NO_INTS, Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.arrays.ranges import pieces
 from xlate.errors import InputError
@@ -76,7 +76,7 @@ class Direction:
             _write(model, f"{self.save}/{self.name}")
             return Links.from_pairs([[]] * len(source))
         count_S, found = np.zeros(len(source), np.int64), []
-        chunks = [usable[start : start + CHUNK] for start in range(0, len(usable), CHUNK)]
+        chunks = [usable[at] for at in pieces(len(usable), CHUNK)]
         for chunk in track(chunks, f"aligning {self.name}"):
             best = model.get_best_alignments([_words(source, s) for s in chunk], [_words(target, s) for s in chunk])
             # One pair after the other, each sorted by (source, target).
@@ -116,7 +116,7 @@ class Direction:
 
 def usable_pairs(source: EncodedText, target: EncodedText) -> Ints:
     """The pairs that can be aligned: with words on both sides, and not too many."""
-    found = [np.zeros(0, np.int64)]
+    found = [NO_INTS]
     for at in pieces(len(source)):
         lengths_2S = np.diff([text.offsets_S1[at.start : at.stop + 1] for text in (source, target)])
         found.append(at.start + np.flatnonzero((lengths_2S.min(axis=0) > 0) & (lengths_2S.max(axis=0) <= LONGEST)))
@@ -170,11 +170,9 @@ class AlignmentProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._file):
-            if stream is not None:
-                stream.close()
+        # Leaving these contexts closes the streams and waits for the process.
+        with self._file, self._process:
+            self._process.kill()
 
     def links(self) -> Links:
         """Waits for the other process and returns the links it found.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.align.links import Links, check_counts, matched_lengths
-from xlate.array_types import AnyInts, Floats, Ints, Ints32, Uints
+from xlate.array_types import NO_INTS, AnyInts, Floats, Ints, Ints32, Uints
 from xlate.arrays.ranges import pieces
 from xlate.kernels.counting.alignment import cooccurrences, expectation_maximisation
 from xlate.kernels.memory import HashTable, build_table
@@ -64,7 +64,7 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
         InputError: the three differ in number of sentences.
     """
     check_counts(source, target, links)
-    keys_K, count_K = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    keys_K, count_K = NO_INTS, NO_INTS
     for piece in pieces(len(source), PART_SENTENCES):
         rows = piece.start, piece.stop
         keys_W = _linked_words(source.part(*rows), target.part(*rows), links.part(*rows))

@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
-from xlate.arrays.scratch import Scratch
+from xlate.arrays.scratch import Scratch, joined_rows
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 
@@ -131,15 +131,8 @@ def read_links(
 
 def joined_links(parts: Iterable[Links], scratch: Scratch) -> Links:
     """The links of the consecutive parts of a text."""
-
-    def columns() -> Iterator[tuple[Ints32, Ints32, Ints]]:
-        end, none = np.zeros(1, np.int64), np.zeros(0, np.int32)
-        yield none, none, end
-        for part in parts:
-            yield part.source_L, part.target_L, part.offsets_S1[1:] + end
-            end = end + part.offsets_S1[-1]
-
-    return Links(*scratch.stored(columns()))
+    columns = ((part.source_L, part.target_L, part.offsets_S1) for part in parts)
+    return Links(*scratch.stored(joined_rows(columns, 2)))
 
 
 def write_links(path: str | Path, links: Links) -> None:

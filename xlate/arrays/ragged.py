@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Bools, Ints
+from xlate.array_types import NO_INTS, AnyInts, Bools, Ints
 
 
 def offsets_of(lengths: Sequence[int] | AnyInts | Bools) -> Ints:
@@ -76,7 +76,7 @@ def gathered(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> tuple[Ints, 
 
 def joined_offsets(many: Sequence[AnyInts]) -> Ints:
     """The offsets of the rows of several arrays when they are concatenated."""
-    return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for offsets in many)]))
+    return offsets_of(np.concatenate([NO_INTS, *(np.diff(offsets) for offsets in many)]))
 
 
 def places_of_keys(sorted_K: AnyInts, keys_N: AnyInts) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -11,8 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import AnyArray
+from xlate.array_types import NO_INTS32, AnyArray
 from xlate.arrays.ranges import pieces
+
+
+def joined_rows(parts: Iterable[tuple[AnyArray, ...]], columns: int = 1) -> Iterator[tuple[AnyArray, ...]]:
+    """Columns for `Scratch.stored`: rows of different lengths, whose offsets become those of all parts together.
+
+    Args:
+        parts: columns of 32-bit numbers, and the offsets of their rows, which begin with 0.
+        columns: how many columns of numbers; the result has them even if there is no part.
+    """
+    end = np.zeros(1, np.int64)
+    yield *[NO_INTS32] * columns, end
+    for *numbers, offsets_S1 in parts:
+        yield *numbers, offsets_S1[1:] + end
+        end = end + offsets_S1[-1]
 
 
 class Scratch(ExitStack):

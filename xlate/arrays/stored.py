@@ -270,7 +270,7 @@ def write_header(
         "version": VERSION,
         "kind": kind,
         "metadata": dict(metadata or {}),
-        "arrays": {name: dict(entry) for name, entry in entries.items()},
+        "arrays": dict(entries),
         "files": described,
     }
     write_json(folder / HEADER, {**body, "sha256": seal(body)})
@@ -310,27 +310,26 @@ def open_arrays(
         if (dtype, len(shape)) != (_dtype(wanted), dimensions):
             expected = f"{_dtype(wanted)} of {dimensions} dimensions"
             raise unusable(folder / f"{name}.npy", "a different kind of array", f"{dtype} of {len(shape)}", expected)
+    # The files, and where in each the bytes begin whose checksum is recorded.
+    places = [(f"{name}.npy", header_bytes(_dtype(entry["dtype"])), entry) for name, entry in header["arrays"].items()]
+    places += [(name, 0, entry) for name, entry in header["files"].items()]
+    for name, _, entry in places:
+        _check_size(folder / name, entry["bytes"])
     arrays = {name: _open(folder / f"{name}.npy", entry, mapped) for name, entry in header["arrays"].items()}
     stored = StoredArrays(folder, arrays, header["metadata"])
 
     def look_through() -> None:
-        places = [
-            (f"{name}.npy", header_bytes(_dtype(e["dtype"])), e["sha256"]) for name, e in header["arrays"].items()
-        ]
-        places += [(name, 0, entry["sha256"]) for name, entry in header["files"].items()]
-        for name, offset, sha256 in places:
+        for name, offset, entry in places:
             try:
                 seen = values_sha256(folder / name, offset)
             except OSError as error:
                 raise unreadable(folder / name, error, "an intact file", remedy_for(folder)) from error
-            if seen != sha256:
-                raise unusable(folder / name, "damaged: its checksum differs", seen, sha256)
+            if seen != entry["sha256"]:
+                raise unusable(folder / name, "damaged: its checksum differs", seen, entry["sha256"])
         if check is not None:
             check(stored)
 
-    for name, entry in header["files"].items():
-        _check_size(folder / name, entry["bytes"])
-    files = [HEADER, *(f"{name}.npy" for name in arrays), *header["files"]]
+    files = [HEADER, *(name for name, *_ in places)]
     check_once(folder, files, header["sha256"], SUMS if check is None else RANGES, look_through)
     return stored
 
@@ -355,15 +354,15 @@ def read_header(folder: Path, kind: str) -> dict[str, Any]:
     Raises:
         InputError: there is none, or it is damaged or of another kind or version.
     """
-    path = folder / HEADER
+    path, form = folder / HEADER, f"a {kind} of version {VERSION}"
     if not path.exists() and any(folder.glob("*.npy")):
         message = f"not a complete {kind}, or one of an earlier version, without checksums"
-        raise unusable(path, message, "arrays without a header", _form(kind))
-    header = read_json(path, _form(kind), remedy_for(folder))
+        raise unusable(path, message, "arrays without a header", form)
+    header = read_json(path, form, remedy_for(folder))
     if header.get("magic") != MAGIC:
         of_old = any(str(header.get(key, "")).startswith("xlate") for key in ("magic", "format"))
         message = f"a {kind} of an earlier version, without checksums" if of_old else f"not a {kind}"
-        raise unusable(path, message, header.get("format", header.get("magic")), _form(kind))
+        raise unusable(path, message, header.get("format", header.get("magic")), form)
     if header.get("version") != VERSION:
         raise unusable(path, f"a {kind} of a different version", header.get("version"), f"version {VERSION}")
     if header.get("sha256") != seal({key: value for key, value in header.items() if key != "sha256"}):
@@ -451,16 +450,11 @@ def unusable(path: Path, message: str, seen: object, expected: str) -> InputErro
     return InputError(message, seen, expected, remedy_for(path.parent), file=path)
 
 
-def _form(kind: str) -> str:
-    return f"a {kind} of version {VERSION}"
-
-
 def _dtype(descr: Any) -> np.dtype[Any]:
     return np.dtype([tuple(field) for field in descr]) if isinstance(descr, list) else np.dtype(descr)
 
 
 def _open(path: Path, entry: Mapping[str, Any], mapped: bool) -> AnyArray:
-    _check_size(path, entry["bytes"])
     dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
     wanted = npy_header(dtype, shape)
     try:

@@ -13,9 +13,9 @@ from xlate.errors import InputError, nearest
 Action = TypeVar("Action")
 # The key whose values are all bare words, or the keys that take one word each.
 Positional = str | tuple[str, ...]
-# Keys whose values are NAME=FILE.
 # Keys whose values are text, in which no character has a meaning.
 TEXTS = ("sentence", "find")
+# Keys whose values are NAME=FILE.
 NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
 # Values that Hydra always reads literally.
 _PLAIN = re.compile(r"[\w/\\+.$%*@?|:-]*", re.ASCII)
@@ -70,8 +70,8 @@ class Words:
 
     def value(self, key: str) -> str | None:
         """The value of a key, without quotes; None if it is not set."""
-        values = (word.removeprefix(f"{key}=") for word in self.overrides if word.startswith(f"{key}="))
-        return next((value.strip("'") for value in values), None)
+        found = (word.partition("=")[2].strip("'") for word in self.overrides if word.startswith(f"{key}="))
+        return next(found, None)
 
     def bracketed(self, schema: type[Any]) -> Words:
         """A copy with brackets around single values of keys that are lists."""

@@ -296,13 +296,13 @@ def export_events(config: EventsConfig) -> Json:
     Raises:
         InputError: no store, or one whose candidates are not simply true or false.
     """
+    from xlate.arrays.ranges import pieces
     from xlate.candidates.datapoints import write_datapoints
     from xlate.candidates.store import CandidateStore
 
     store = CandidateStore.open(config.events)
-    starts = range(0, len(store), INSTANCES_AT_A_TIME)
-    pieces = (store.batch(range(start, min(start + INSTANCES_AT_A_TIME, len(store)))) for start in starts)
-    write_datapoints(config.out, pieces)
+    places = pieces(len(store), INSTANCES_AT_A_TIME)
+    write_datapoints(config.out, (store.batch(range(at.start, at.stop)) for at in places))
     return {"text": config.out, "datapoints": len(store), "candidates": store.arrays.candidates}
 
 

@@ -23,9 +23,9 @@ from omegaconf.errors import OmegaConfBaseException
 from xlate.cli.arguments import Words
 from xlate.cli.sweeps import add_job, forget_sweeps, say_sweeps, train_rows
 from xlate.config.choices import conf_folder, folder_name, registered
-from xlate.config.load import composed, words_of_hydra
+from xlate.config.load import composed, hydra_reworded
 from xlate.config.schema import COMMANDS
-from xlate.config.typed import in_our_words, typed
+from xlate.config.typed import typed
 from xlate.errors import InputError
 from xlate.report.run_directory import flat
 from xlate.settings import plain
@@ -50,7 +50,7 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> i
         )
     # If Hydra has more to do than compose a configuration, it composes it twice before it runs a job.
     if not words.options and not any(word.lstrip("+~").startswith("hydra") for word in words.overrides):
-        with _our_words(command, words):
+        with hydra_reworded(command, words.overrides):
             whole = composed(command, words.overrides, of_hydra=True)
             config: Any = typed(_without_hydra(whole), COMMANDS[command])
         check_files_apart(config)
@@ -63,21 +63,11 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> i
         finally:
             known.cfg = before
         return 0
-    with _our_words(command, words):
+    with hydra_reworded(command, words.overrides):
         failures = _run_jobs(command, body, words)
     if failures:
         raise failures[0]
     return 0
-
-
-@contextmanager
-def _our_words(command: str, words: Words) -> Iterator[None]:
-    try:
-        yield
-    except HydraException as error:
-        raise words_of_hydra(error, command, words.overrides) from error
-    except OmegaConfBaseException as error:
-        raise in_our_words(error) from error
 
 
 def _without_hydra(whole: DictConfig) -> DictConfig:

@@ -9,14 +9,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words, action_of
 from xlate.cli.commands import COMMANDS
 from xlate.config.choices import SCHEMAS, own_keys, rows_of_tables, schema_within, schemas_of
-from xlate.config.load import composed, words_of_hydra
+from xlate.config.load import composed, hydra_reworded
 from xlate.config.page import Row, choices_of, first_sentence, groups_of, plainly, rows, usage
 from xlate.config.schema import COMMANDS as SCHEMAS_OF_COMMANDS
 from xlate.settings import keys_in
@@ -41,10 +40,8 @@ def help_of(command: str, words: Words) -> str:
     # Folders of choices that the options name, in the form that Hydra takes when called from Python.
     folders = [option.partition("=")[2] for option in words.options if option.startswith("--config-dir=")]
     overrides = [*words.overrides, *(f"hydra.searchpath=['file://{Path(folder).resolve()}']" for folder in folders)]
-    try:
+    with hydra_reworded(command, overrides):
         config = composed(command, overrides)
-    except HydraException as error:
-        raise words_of_hydra(error, command, overrides) from error
     schema = SCHEMAS_OF_COMMANDS[command]
     called = usage(schema)
     called = called if ":" not in called else f"xlate {command} [KEY=VALUE …] [options]"

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from xlate import __version__
 from xlate.cli.arguments import OURS, action_of, read_words
@@ -49,18 +50,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _status(arguments: list[str]) -> int:
     arguments = _command_first(arguments)
-    called = " ".join(["xlate", *arguments[:1]])
-    debug = "debug=true" in arguments
+    fail = partial(_fail, arguments)
     try:
         status = _dispatch(arguments)
         sys.stdout.flush()
         return status
     except InputError as error:
-        return _fail(f"{called}: {error}", 2, error, debug)
+        return fail(error, error)
     except Interrupted as error:
-        return _fail(f"{called}: {error}", error.status, error, debug)
+        return fail(error, error, error.status)
     except KeyboardInterrupt as error:
-        return _fail(f"{called}: interrupted", 130, error, debug)
+        return fail(error, "interrupted", 130)
     except BrokenPipeError:
         drop(sys.stdout)
         return 0
@@ -68,14 +68,13 @@ def _status(arguments: list[str]) -> int:
         # Python's error for a NUL character in a file name.
         if "embedded null" not in str(error):
             raise
-        return _fail(f"{called}: a file name cannot contain a NUL character", 2, error, debug)
+        return fail(error, "a file name cannot contain a NUL character")
     except MemoryError as error:
         # Checks of memory before the work name the setting; here it is unknown.
-        said = f"{called}: not enough memory: {error or 'an array could not be created'}"
-        return _fail(f"{said}\n  remedy:   lower the largest numbers you set, or use less text", 2, error, debug)
+        said = f"not enough memory: {error or 'an array could not be created'}"
+        return fail(error, f"{said}\n  remedy:   lower the largest numbers you set, or use less text")
     except OSError as error:
-        words = in_words(error, "standard output" if fails(sys.stdout) else None)
-        return _fail(f"{called}: {words}", 2, error, debug)
+        return fail(error, in_words(error, "standard output" if fails(sys.stdout) else None))
 
 
 def _command_first(arguments: list[str]) -> list[str]:
@@ -148,15 +147,15 @@ def _run(command: str, arguments: list[str]) -> int:
     return run_with_hydra(command, COMMANDS[command].run, words.bracketed(kind))
 
 
-def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
-    if debug:
+def _fail(arguments: list[str], error: BaseException, message: object, status: int = 2) -> int:
+    if "debug=true" in arguments:
         import traceback
 
         traceback.print_exception(error)
     if fails(sys.stdout):
         drop(sys.stdout)
     with contextlib.suppress(OSError, ValueError):
-        print(message, file=sys.stderr, flush=True)
+        print(" ".join(["xlate", *arguments[:1]]) + f": {message}", file=sys.stderr, flush=True)
     return status
 
 

@@ -165,10 +165,8 @@ def in_words(error: OSError, file: str | None = None) -> InputError:
         return InputError(
             "not written completely", " ".join(map(str, error.args)), file=where, remedy=f"free some disk space {AGAIN}"
         )
-    known = WORDS.get(error.errno)
-    if known is None:
-        return InputError("refused by the operating system", error.strerror, file=where, remedy=NAME)
-    return InputError(known[0], error.strerror, file=where, remedy=known[1])
+    message, remedy = WORDS.get(error.errno, ("refused by the operating system", NAME))
+    return InputError(message, error.strerror, file=where, remedy=remedy)
 
 
 PLAIN = "%(message)s"

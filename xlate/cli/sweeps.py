@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from xlate.report.runs import Run
 
 TABLE, ROWS = "sweep.tsv", ".rows"
-# BLEU of the dev set, or of reranked lists.
-BLEU = ("dev_bleu", "heldout_ranked_BLEU", "training_ranked_BLEU")
-TITLES = ("dev BLEU", "held-out BLEU", "training BLEU")
+# BLEU of the dev set, or of reranked lists, with its title.
+BLEU = {"dev_bleu": "dev BLEU", "heldout_ranked_BLEU": "held-out BLEU", "training_ranked_BLEU": "training BLEU"}
 log = logging.getLogger(__name__)
 
 
@@ -199,7 +198,7 @@ def best_first(runs: Sequence[Run]) -> list[Run]:
 
 def _bleu_of(runs: Sequence[Run]) -> str:
     """Which BLEU the runs are compared by."""
-    return next((name for name in BLEU if any(run.figure(name) is not None for run in runs)), BLEU[0])
+    return next((name for name in BLEU if any(run.figure(name) is not None for run in runs)), "dev_bleu")
 
 
 def _columns(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -209,8 +208,7 @@ def _columns(runs: Sequence[Run]) -> tuple[str, ...]:
 def summary_of(runs: Sequence[Run], folder: Path) -> str:
     """The runs of a sweep, best first, as lines; a run's name shows what was varied."""
     count = "1 run" if len(runs) == 1 else f"{len(runs)} runs, best first"
-    title = TITLES[BLEU.index(_bleu_of(runs))]
-    lines = [f"{folder}: {count}", f"  {title:>13}  {'P':>6}  {'time':>7}  run"]
+    lines = [f"{folder}: {count}", f"  {BLEU[_bleu_of(runs)]:>13}  {'P':>6}  {'time':>7}  run"]
     for run in runs:
         bleu, width, error, seconds = (run.figure(name) for name in _columns(runs))
         score = "-" if bleu is None else f"{bleu:.2f}" + ("" if width is None else f" ± {width:.2f}")

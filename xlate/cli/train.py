@@ -78,16 +78,18 @@ def trained(
     from xlate.jobs.train import train as recipes
     from xlate.models.run_files import change_runs
 
-    sweep = Path(config.run or running.sweep.dir) if running is not None and _is_swept(running) else None
-    # The folder of the sweep, and the settings of this job in the name of its folder.
+    # The folder of other runs of a sweep, and the settings of this job in the name of its folder.
     swept, settings = "runs" if running is None else str(running.sweep.dir), ""
-    if running is not None and sweep is not None:
+    sweep = folder = None
+    if running is not None and _is_swept(running):
+        sweep = Path(config.run or swept)
         swept, settings = str(sweep), str(running.job.override_dirname)
+        folder = sweep / running.sweep.subdir
     change_runs(config, lambda _, run: in_sweep(run, swept, settings))
     if train is None:
         # Checked before anything is prepared, too.
         recipes.check_training(config)
-    folder = sweep / running.sweep.subdir if sweep is not None and running is not None else _folder(config, given)
+    folder = folder or _folder(config, given)
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         log.info("no work=FOLDER is set: xlate first creates work/demo from its built-in corpus")
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))

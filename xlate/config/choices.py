@@ -296,7 +296,6 @@ HYDRA = ["hydra/xlate", {"override hydra/job_logging": "none"}, {"override hydra
 OWN = (
     {group.partition("/")[0] for group in CHOICES} | {"experiment"} | {f"{command}.yaml" for command in schema.COMMANDS}
 )
-
 _HINTS: dict[type[Any], Mapping[str, Any]] = {}
 
 
@@ -379,12 +378,10 @@ def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:
     if "name" not in loss:
         return found
     tune, listed = loss.get("tune"), loss.get("lists") is not None
-    kind = LOSSES_OF_MODELS.get((model.get("kind"), listed))
-    if kind is None and listed:
-        kind = train_settings.ListLossConfig
-    elif kind is None and tune is not None:
-        kind = train_settings.TunedLossConfig
-    found["loss"] = kind = kind or LOSSES.get(str(loss["name"]), train_settings.LocalLossConfig)
+    usual = LOSSES.get(str(loss["name"]), train_settings.LocalLossConfig)
+    if listed or tune is not None:
+        usual = train_settings.ListLossConfig if listed else train_settings.TunedLossConfig
+    found["loss"] = kind = LOSSES_OF_MODELS.get((model.get("kind"), listed), usual)
     if isinstance(tune, Mapping) and kind in (train_settings.ListLossConfig, train_settings.TunedLossConfig):
         alone = kind is train_settings.TunedLossConfig
         found["loss.tune"] = _named(TUNERS, loss["name"] if alone else tune.get("name"), "loss.name")

@@ -6,7 +6,8 @@ Hydra's errors are reworded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -83,10 +84,19 @@ def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
         >>> load(TrainConfig, "train", ["loss.eta=0.01"]).loss.eta
         0.01
     """
-    try:
+    with hydra_reworded(command, overrides):
         return typed(composed(command, with_brackets(overrides, schema)), schema)
+
+
+@contextmanager
+def hydra_reworded(command: str, overrides: Sequence[str]) -> Iterator[None]:
+    """Raises our errors for those of Hydra and OmegaConf while a command is composed with overrides."""
+    try:
+        yield
     except HydraException as error:
-        raise words_of_hydra(error, command, overrides) from error
+        raise _words_of_hydra(error, command, overrides) from error
+    except OmegaConfBaseException as error:
+        raise in_our_words(error) from error
 
 
 def composed(command: str, overrides: Sequence[str], of_hydra: bool = False) -> DictConfig:
@@ -105,23 +115,20 @@ def composed(command: str, overrides: Sequence[str], of_hydra: bool = False) -> 
         state.hydra = running
 
 
-def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> InputError:
-    """Our error for an error of Hydra that occurred while a command was composed with overrides."""
+def _words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> InputError:
     text = str(error)
-    key = re.search(r"[Cc]ould not override '([^']+)'", text) or re.search(
-        r"Could not (?:append|delete)[^']*'([^']+)'", text
-    )
-    if key is None and "ConfigKeyError" in text:
-        key = re.search(r"full_key: (\S+)", text)
-    if key:
-        if (not_made := _choice_not_made(key.group(1), command, overrides)) is not None:
+    found = re.search(r"[Cc]ould not (?:override|append|delete)[^']*'([^']+)'", text)
+    if found is None and "ConfigKeyError" in text:
+        found = re.search(r"full_key: (\S+)", text)
+    if found:
+        key = found[1]
+        if (not_made := _choice_not_made(key, command, overrides)) is not None:
             return not_made
-        others = [given for given in overrides if given.partition("=")[0].lstrip("+~") != key.group(1)]
-        return unknown_key(key.group(1), _keys_of(command, others, key.group(1).startswith(HYDRA)))
-    choice = re.search(r"Could not (?:find|load) '([^']+)'", text)
-    if choice:
+        others = [given for given in overrides if given.partition("=")[0].lstrip("+~") != key]
+        return unknown_key(key, _keys_of(command, others, key.startswith(HYDRA)))
+    if choice := re.search(r"Could not (?:find|load) '([^']+)'", text):
         available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)
-        return _no_choice(choice.group(1), available.group(1).split() if available else [], command)
+        return _no_choice(choice[1], available[1].split() if available else [], command)
     if isinstance(error.__cause__, OmegaConfBaseException):
         return in_our_words(error.__cause__)
     several = re.match("Ambiguous value for argument '(.+)'", text)

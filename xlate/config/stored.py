@@ -123,20 +123,7 @@ MODEL = "model"
 # The keys that always distinguish runs.
 ALWAYS = ("model.name", "loss.name", "seed")
 # Places of files, and keys that change no result.
-NEVER = (
-    "run",
-    "work",
-    "debug",
-    "checkpoint_seconds",
-    "dev_every",
-    "reporter",
-    "samples",
-    "device",
-    "cluster",
-    "row",
-    "measure_test",
-    "measures",
-)
+NEVER = (*VOLATILE, "work", "samples", "device", "row", "measure_test")
 
 
 def identity_of_training(config: TrainConfig) -> Json:

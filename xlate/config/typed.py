@@ -243,12 +243,15 @@ def in_our_words(error: OmegaConfBaseException) -> InputError:
         return _not_given(key)
     if isinstance(error, InterpolationToMissingValueError):
         return _not_given(str(error).rsplit("value: ", 1)[-1].split()[0])
+    message, expected, remedy = (
+        "an invalid configuration value",
+        "a value of the type shown",
+        "see the command's --help",
+    )
     if isinstance(error, InterpolationResolutionError | GrammarParseError | UnsupportedInterpolationType):
+        message, expected = "a value that refers to a missing one", "a value without ${"
         remedy = "${…} refers to another key; use another name"
-        expected = "a value without ${"
-        return InputError("a value that refers to a missing one", f"{key}: {line}", expected, remedy)
-    expected, remedy = "a value of the type shown", "see the command's --help"
-    return InputError("an invalid configuration value", f"{key}: {line}", expected, remedy)
+    return InputError(message, f"{key}: {line}", expected, remedy)
 
 
 def _not_given(key: str) -> InputError:

@@ -18,7 +18,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Ints, Ints32
 from xlate.arrays.ragged import joined_offsets, offsets_of
-from xlate.arrays.scratch import Scratch
+from xlate.arrays.scratch import Scratch, joined_rows
 from xlate.arrays.stored import HEADER, arrays_of, layout_of, open_arrays, save_arrays
 from xlate.kernels.counting.merging import CountedRows, merge_rows, merge_sequences
 from xlate.kernels.memory import Tally, Trie, preorder, spell, take_rows
@@ -169,8 +169,7 @@ class Runs(Scratch):
         numbers = [self.filled(len(text), np.int32(0)) for text in texts]
 
         def parts() -> Iterator[tuple[AnyArray, ...]]:
-            found, end = 0, 0
-            yield np.zeros(0, np.int32), np.zeros(1, np.int64)
+            found = 0
             for rows in self._ranges(list(map(len, texts)), lambda r, row: int(next(iter(texts[r][row]), -1))):
                 pieces = [text.offsets_S1[low : high + 1] for text, (low, high) in zip(texts, rows, strict=True)]
                 ids_T = np.concatenate([text.ids_T[at[0] : at[-1]] for text, at in zip(texts, pieces, strict=True)])
@@ -179,10 +178,10 @@ class Runs(Scratch):
                 for number_S, (low, high), first in zip(numbers, rows, ends_R1, strict=False):
                     number_S[low:high] = number_N[first : first + high - low] + found
                 taken_T, taken_M1 = take_rows(ids_T, offsets_N1, row_M)
-                yield taken_T, taken_M1[1:] + end
-                found, end = found + len(row_M), end + len(taken_T)
+                yield taken_T, taken_M1
+                found += len(row_M)
 
-        return EncodedText(*self.stored(parts())), numbers
+        return EncodedText(*self.stored(joined_rows(parts()))), numbers
 
     def _row_parts(self, numbers: Sequence[Sequence[Ints32]]) -> Iterator[CountedRows]:
         """The pairs of all runs in ranges of source sides, with the numbers of their sequences in the whole corpus."""

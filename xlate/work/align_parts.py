@@ -7,6 +7,7 @@ from pathlib import Path
 from xlate.align.aligner import align_with, learn
 from xlate.align.direction import usable_pairs
 from xlate.align.links import Links, joined_links
+from xlate.arrays.ranges import pieces
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import load_part, save_part
 from xlate.cluster import ClusterConfig, uses_cluster
@@ -44,10 +45,7 @@ def aligned(
         return {}
 
     run_stage(work.path, MODEL, made_from, build)
-    parts = {
-        f"{PARTS}/{first}": {**made_from, "first": first, "last": min(first + PART, size)}
-        for first in range(0, size, PART)
-    }
+    parts = {f"{PARTS}/{at.start}": {**made_from, "first": at.start, "last": at.stop} for at in pieces(size, PART)}
     if uses_cluster(cluster):
         make_parts(work.path, cluster, align_part, parts, "links: parts")
     for name, part in parts.items():

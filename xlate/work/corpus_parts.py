@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from xlate.align.copies import digests
-from xlate.array_types import Ints
+from xlate.array_types import NO_INTS, Ints
+from xlate.arrays.ranges import pieces
 from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
 from xlate.settings import Json
@@ -129,9 +130,7 @@ def parts_of(
         "max_words": data.max_words,
         "size": size,
     }
-    return [
-        Part(work, {**settings, "first": first, "last": min(first + size, lines)}) for first in range(0, lines, size)
-    ]
+    return [Part(work, {**settings, "first": at.start, "last": at.stop}) for at in pieces(lines, size)]
 
 
 def store_texts(files: CorpusFiles, folder: Path) -> Json:
@@ -215,8 +214,8 @@ def case_part(work: str, name: str, made_from: Json) -> None:
             prepared = PreparedSide(Preprocessor(language), made_from["case"], caser, splitter)
             tokens = part.side("tokens", side).tokens
             cased = TokenText.of(map(prepared.cased, track(tokens, f"casing {language}")))
-            count_V, none = np.bincount(cased.text.ids_T, minlength=len(cased.words)), np.zeros(0, np.int64)
-            PartSide(cased, count_V, none, none).save(folder / f"{side}.npz")
+            count_V = np.bincount(cased.text.ids_T, minlength=len(cased.words))
+            PartSide(cased, count_V, NO_INTS, NO_INTS).save(folder / f"{side}.npz")
             write_lines(folder / f"{side}.lines", map(" ".join, cased))
         return {"sentences": len(cased)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.align.copies import copy_groups
-from xlate.array_types import Ints, Ints32
-from xlate.arrays.scratch import Scratch
+from xlate.arrays.scratch import Scratch, joined_rows
 from xlate.arrays.stored import save_arrays
 from xlate.cluster import ClusterConfig
 from xlate.errors import InputError, refuse_if
@@ -71,11 +70,6 @@ class AnnotatedText:
     source: FactoredLines
     targets: list[FactoredLines]
     documents: Documents | None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it has neither factors nor documents."""
-        return self.documents is None and not any(text.factors for text in (self.source, *self.targets))
 
     def rows(self, rows: Sequence[int], *lines: list[str]) -> AnnotatedText:
         """The factors and documents of some sentences, whose lines are given for each text or left out."""
@@ -223,7 +217,7 @@ class _Corpus:
         save_copies(folder / "copies", group_S)
         # The pairs that are copies of earlier ones.
         figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
-        if not text.is_plain:
+        if text.documents is not None or any(side.factors for side in (text.source, *text.targets)):
             rows = [part.lines.start + part.side("tokens", "source").line_S for part in new]
             text = text.rows(np.concatenate(rows).tolist())
         if tagger is not None:
@@ -284,17 +278,10 @@ class _Corpus:
         vocabulary = Vocabulary.counted(counts)
         vocabulary.save(folder / f"vocabulary.{side}")
         join_files(folder / f"train.{side}.gz", (part.file("cased", f"{side}.lines") for part in parts))
-
-        def columns() -> Iterator[tuple[Ints32, Ints]]:
-            end = np.zeros(1, np.int64)
-            yield np.zeros(0, np.int32), end
-            for part in parts:
-                tokens = part.side("cased", side).tokens
-                yield vocabulary.ids(tokens.words)[tokens.text.ids_T], tokens.text.offsets_S1[1:] + end
-                end = end + len(tokens.text.ids_T)
-
+        texts = (part.side("cased", side).tokens for part in parts)
+        columns = ((vocabulary.ids(held.words)[held.text.ids_T], held.text.offsets_S1) for held in texts)
         with Scratch(0, folder) as scratch:
-            text = EncodedText(*scratch.stored(columns()))
+            text = EncodedText(*scratch.stored(joined_rows(columns)))
             save_text(folder / f"train.{side}", text)
             return {f"{side}_words": len(text.ids_T), f"{side}_types": len(vocabulary)}
 
@@ -333,21 +320,20 @@ def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, Annotate
 def _preprocessing(files: CorpusFiles) -> Json:
     """The settings for reading lines of either side."""
     data = files.data
-    settings: Json = {
+    names = {side: list(files.factor_names(side).names) for side in SIDES}
+    # Included only if given.
+    later = {
+        "factors": {**names, "separator": data.factor_separator} if any(names.values()) else None,
+        "tagger": tagger_record(files),
+        "split": word_splits(data),
+        "drop_copied": data.drop_copied,
+    }
+    return {
         **{f"{side}_language": language for side, language in files.languages.items()},
         "tokenize": data.tokenize,
         "case": data.case,
+        **{name: value for name, value in later.items() if value},
     }
-    names = {side: list(files.factor_names(side).names) for side in SIDES}
-    if any(names.values()):
-        settings["factors"] = {**names, "separator": data.factor_separator}
-    if record := tagger_record(files):
-        settings["tagger"] = record
-    if split := word_splits(data):
-        settings["split"] = split
-    if data.drop_copied:
-        settings["drop_copied"] = True
-    return settings
 
 
 def _save_annotations(folder: Path, split: str, text: AnnotatedText) -> None:

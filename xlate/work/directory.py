@@ -22,7 +22,7 @@ from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
 from xlate.arrays.scratch import Scratch
-from xlate.arrays.stored import HEADER, StoredArrays, layout_of, open_arrays, read_header, save_arrays
+from xlate.arrays.stored import HEADER, StoredArrays, arrays_of, layout_of, open_arrays, read_header, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
 from xlate.settings import Json
@@ -57,7 +57,7 @@ LINES = 1 << 16
 
 def save_text(folder: Path, text: EncodedText) -> None:
     """Writes numbered sentences into a folder."""
-    save_arrays(folder, TEXT, {"ids_T": text.ids_T, "offsets_S1": text.offsets_S1})
+    save_arrays(folder, TEXT, arrays_of(text))
 
 
 def load_text(folder: Path, words: int) -> EncodedText:
@@ -67,8 +67,7 @@ def load_text(folder: Path, words: int) -> EncodedText:
         check_within(stored, "ids_T", 0, words)
         check_offsets(stored, "offsets_S1", len(stored["ids_T"]))
 
-    stored = open_arrays(folder, TEXT, layout_of(EncodedText)[0], check)
-    return EncodedText(stored["ids_T"], stored["offsets_S1"])
+    return EncodedText(**open_arrays(folder, TEXT, layout_of(EncodedText)[0], check).arrays)
 
 
 def _part(split: str, number: int) -> str:

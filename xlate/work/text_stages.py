@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xlate.align.links import Links
 from xlate.arrays.scratch import Scratch
@@ -25,6 +25,7 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.stages import finished_stage, identity_of, make_parts, run_stage
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 # The sentence pairs of a part whose n-grams or phrases a task counts, and the folders of all parts of a stage.
 PART, PARTS = 1 << 17, {"lm": "lm-parts", "phrases": "phrase-parts"}
 
@@ -87,12 +88,8 @@ def count_ngrams(path: str, name: str, made_from: Json) -> None:
 
 def count_part(path: str, name: str, made_from: Json) -> None:
     """Counts the phrase pairs of a part of a training text: a task of `count_by_tasks`."""
-    memory, longest = WorkDirectory(Path(path)).plan["memory_mb"], made_from["of"]["max_length"]
-
-    def count(source: EncodedText, target: EncodedText, links: Links, runs: Runs) -> Run:
-        return count_phrases(source, target, links, longest, runs)
-
-    save_part(path, name, made_from, memory, count)
+    memory = WorkDirectory(Path(path)).plan["memory_mb"]
+    save_part(path, name, made_from, memory, count_phrases, made_from["of"]["max_length"])
 
 
 COUNTS = {"lm": count_ngrams, "phrases": count_part}
@@ -103,16 +100,21 @@ def save_part(
     name: str,
     made_from: Mapping[str, Any],
     memory_mb: int,
-    count: Callable[[EncodedText, EncodedText, Links, Runs], Run],
+    count: Callable[[EncodedText, EncodedText, Links, T, Runs], Run],
+    settings: T,
 ) -> None:
-    """Makes a stage of `text_parts`: the runs of its pairs; `count` writes all but the last, which it returns."""
+    """Makes a stage of `text_parts`: the runs of its pairs; `count` writes all but the last, which it returns.
+
+    Args:
+        settings: passed to `count`, after the pairs.
+    """
     work, first = WorkDirectory(Path(path)), made_from["first"]
     rows = first, min(first + made_from["size"], len(work.encoded[0]))
 
     def build(folder: Path) -> Json:
         with Runs(memory_mb, folder) as runs:
             source, target = (text.part(*rows) for text in work.encoded)
-            runs.write(count(source, target, work.links.part(*rows), runs))
+            runs.write(count(source, target, work.links.part(*rows), settings, runs))
             runs.save(folder)
         return {"sentences": rows[1] - rows[0]}
 

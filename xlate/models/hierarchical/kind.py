@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xlate.align.lexical import lexical_table
-from xlate.align.links import Links
 from xlate.array_types import Ints32
 from xlate.cluster import ClusterConfig, uses_cluster
 from xlate.config.model_schema import HierarchicalModelConfig
@@ -28,12 +27,10 @@ from xlate.models.run_files import weights_of
 from xlate.models.sparse_models import structure_features
 from xlate.models.system import AnySystem
 from xlate.phrases.rule_extraction import extract_rules, rule_run, score_rules
-from xlate.phrases.runs import Run, Runs
 from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import RuleTable, gaps_of
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.text.folders import remove_folder
-from xlate.text.vocabulary import EncodedText
 from xlate.tuners.settings import ONLINE
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
@@ -225,11 +222,7 @@ def rule_stage(
 def count_part(path: str, name: str, made_from: Mapping[str, Any]) -> None:
     """Counts the rules of a part of a training text: a task of `rule_stage`."""
     settings = RuleSettings(**made_from["of"]["rules"], memory_mb=made_from["of"]["memory_mb"])
-
-    def count(source: EncodedText, target: EncodedText, links: Links, runs: Runs) -> Run:
-        return rule_run(source, target, links, settings, runs)
-
-    save_part(path, name, made_from, settings.memory_mb, count)
+    save_part(path, name, made_from, settings.memory_mb, rule_run, settings)
 
 
 def _build(estimates: Estimates, settings: RuleSettings, folder: Path, counted: Sequence[Path]) -> dict[str, Any]:
