@@ -118,13 +118,11 @@ def batches_of(pairs: Sequence[Pair], most: int) -> list[Ints]:
 def sentences(work: WorkDirectory) -> Iterator[str]:
     """The lines of both sides of the training text, in tokens."""
     for side in SIDES:
-        words, text = work.vocabularies[side].words, work.training_text(side)
-        for start, end in zip(text.offsets_S1[:-1], text.offsets_S1[1:], strict=True):
-            yield " ".join(words[word] for word in text.ids_T[start:end])
+        yield from map(" ".join, work.training_tokens(side))
 
 
 def split(work: WorkDirectory, side: str, processor: SentencePieceProcessor) -> Iterator[list[int]]:
     """The pieces of each sentence of a side of the training text; each word is split once."""
     pieces, text = processor.encode(list(work.vocabularies[side].words)), work.training_text(side)
-    for start, end in zip(text.offsets_S1[:-1], text.offsets_S1[1:], strict=True):
-        yield [piece for word in text.ids_T[start:end] for piece in pieces[word]]
+    for number in range(len(text)):
+        yield [piece for word in text[number] for piece in pieces[word]]
