@@ -130,8 +130,14 @@ def count_windows(sentences: EncodedText, order: int, scratch: Scratch) -> Itera
 
 def _padded(sentences: EncodedText) -> Ints32:
     """All sentences in sequence, each between `<s>` and `</s>`; sentences without words are omitted."""
-    borders = np.unique(sentences.offsets_S1)
-    return np.insert(sentences.ids_T, np.repeat(borders, 2)[1:-1], np.tile([BEGIN_ID, END_ID], len(borders) - 1))
+    lengths_S = np.diff(sentences.offsets_S1)
+    lengths_S = lengths_S[lengths_S > 0]
+    ends_S = np.cumsum(lengths_S + 2)
+    stream_T = np.full(lengths_S.sum() + 2 * len(lengths_S), -1, np.int32)
+    stream_T[ends_S - 1] = END_ID
+    stream_T[ends_S - lengths_S - 2] = BEGIN_ID
+    stream_T[stream_T < 0] = sentences.ids_T
+    return stream_T
 
 
 def _columns(stream_T: Ints32, order: int) -> Iterator[Ints32]:

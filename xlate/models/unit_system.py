@@ -23,7 +23,7 @@ from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
 from xlate.search.beam import CompiledSpace
 from xlate.search.lattice import LatticeArcs
-from xlate.search.settings import CKY, StackSearch
+from xlate.search.settings import StackSearch
 from xlate.text.vocabulary import END_ID, EncodedText, Vocabulary
 
 
@@ -176,11 +176,14 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
             for a, b, features_D, score in zip(ends, ends[1:], found.features_ND, scores_N.tolist(), strict=False)
         ]
 
+    @property
+    def readable(self) -> bool:
+        """Whether derivations come from the readable search of all systems."""
+        return not self.fast
+
     def listed(self, space: Moves) -> list[Derivation[Any]]:
         """The `nbest` best derivations of a space, best first."""
-        # Bottom-up, the readable search gives lists as arrays, too.
-        as_arrays = self.fast or self.search.algorithm == CKY
-        return self.derivations(space, self.space_list(space)) if as_arrays else super().listed(space)
+        return super().listed(space) if self.readable else self.derivations(space, self.space_list(space))
 
     def arc_features(self, space: Moves, found: LatticeArcs) -> LatticeArcs:
         """Floats and sparse features of the arcs, sums of the latter left at 0.

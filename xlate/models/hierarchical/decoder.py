@@ -240,6 +240,11 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             return super().search_space(space, every_arc=every_arc)
         return bottom_up_graph(space, self.search.nbest if every_arc else 1, distinct=False)
 
+    @property
+    def readable(self) -> bool:
+        """Bottom-up, the readable search gives lists as arrays, too."""
+        return not self.fast and self.search.algorithm != CKY
+
     def space_list(self, space: RuleMoves) -> RuleList:
         search = self.search
         if search.algorithm == CKY:
