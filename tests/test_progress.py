@@ -78,6 +78,19 @@ def test_work_within_work_stands_on_one_line(clock: Clock, caplog: pytest.LogCap
     ]
 
 
+def test_the_time_left_of_inner_work_names_it(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in track(range(2), "epochs"):
+        for _ in track(range(3), "steps"):
+            clock.now += 31
+            tell(loss=1.0)
+    assert caplog.messages == [
+        "epochs 0/2, steps 1/3 loss 1, about 2 min left for steps",
+        # The first epoch took 93 seconds, and 31 and 93 seconds of the second one have passed.
+        "epochs 1/2, steps 0/3 loss 1, about 2 min left",
+        "epochs 1/2, steps 2/3 loss 1, about 37 s left",
+    ]
+
+
 def test_quiet_work_and_forked_processes_say_nothing(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     set_style(Style.SILENT)
     for _ in track(range(3), "quiet"):

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ class _Work:
         """How many are done, and the total."""
         return f"{self.done:,}" + ("" if self.total is None else f"/{self.total - self.from_zero:,}")
 
-    def seconds_left(self, now: float) -> float | None:
-        """The seconds left at the pace so far; None if unknown."""
+    def seconds_left(self, now: float, part: float) -> float | None:
+        """The seconds left at the pace so far, when `part` of the next item is done; None if unknown."""
         if self.total is None or not self.done:
             return None
         start, done = self.start, self.done
         if (self.from_zero or self.total > MANY) and self.first_done is not None:
             start, done = self.first_done, done - 1
-        return (now - start) / done * max(0, self.total - self.done) if done else None
+        return (now - start) / (done + part) * max(0, self.total - self.done - part) if done else None
 
 
 class _Display:
@@ -100,8 +101,7 @@ class _Display:
             self._draw(now)
         elif now - self.last_line >= LINE_SECONDS:
             self.last_line = now
-            left = next((s for work in self.works if (s := work.seconds_left(now)) is not None), None)
-            log.info("%s", ", ".join(map(str, self.works)) + ("" if left is None else f", about {span(left)} left"))
+            log.info("%s%s", ", ".join(map(str, self.works)), self._time_left(now))
 
     def end(self, work: _Work) -> None:
         """Ends work, finished or not."""
@@ -121,6 +121,14 @@ class _Display:
         """Forgets the work of the parent process, which shows it itself."""
         self.silenced = Style.SILENT if self.style is Style.SILENT else Style.LINES
         self.style, self.works, self.bars, self.last_end = Style.SILENT, [], None, -math.inf
+
+    def _time_left(self, now: float) -> str:
+        """That of the outermost work of which it is known; that of inner work names it."""
+        for work, inner in zip_longest(self.works, self.works[1:]):
+            part = inner.done / inner.total if inner is not None and inner.total else 0.0
+            if (left := work.seconds_left(now, part)) is not None:
+                return f", about {span(left)} left" + ("" if work is self.works[0] else f" for {work.description}")
+        return ""
 
     def _draw(self, now: float) -> None:
         for work in self.works:
