@@ -181,6 +181,7 @@ def test_a_system_that_changed_is_refused(combined: Path, tmp_path: Path, refuse
         ([], "no systems to combine"),
         (["a", "b"], "model.systems needs a name of its own"),
         (["a=model=phrase los=mira", "b=runs/b"], "loss"),
+        (["a=model=phrase", "b=runs/b"], "the run has no weights yet"),
     ],
 )
 def test_what_cannot_be_combined_is_refused(

@@ -37,6 +37,7 @@ from xlate.models.rerank.combination import (
     listing,
     system_folders,
 )
+from xlate.models.run_files import weights_path
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tables import Column, Table
@@ -70,7 +71,8 @@ class CombinationTraining(RankTraining):
 
     def made_from(self) -> Json:
         named = named_files(self.config.model.systems, "model.systems")
-        runs = {name: sums_of_run(Path(given)) for name, given in named.items() if not is_training(given)}
+        finished = {name: weights_path(Path(given)).parent for name, given in named.items() if not is_training(given)}
+        runs = {name: sums_of_run(folder) for name, folder in finished.items()}
         return {"work_identity": self.work.identity, "runs": runs}
 
     def made_with(self, run: Run) -> Json:
