@@ -281,7 +281,7 @@ class ContextListTraining(WorkRecipe):
         first_I = offsets_of([spans.candidates for spans in batches])
         choices = [np.where(c >= 0, c + first, NO_CHOICE) for first, (_, c) in zip(first_I, found, strict=False)]
         choice_P, spans = np.concatenate(choices), CandidateBatch.joined(batches).arrays()
-        start_P = np.append(span_logs(spans, np.zeros(0), model.alone), 0.0)[choice_P]
+        start_P = np.append(span_logs(spans, model.alone), 0.0)[choice_P]
         weight = float(theta.dense_D[theta.dense_names.index(CONTEXT_NAME)])
         sizes_I = offsets_of([len(s) for s in batches])
         parts = PredictedParts(spans, sizes_I, choice_P, start_P, weight, model.alone)
