@@ -37,8 +37,8 @@ from xlate.jobs.train.recipe import (
     refuse_base,
     rounded,
 )
+from xlate.kernels.learning.candidates import crossed_scores
 from xlate.kernels.learning.lists import PredictedParts, span_logs
-from xlate.kernels.learning.scores import plain_scores
 from xlate.learning.learner import PhaseSettings
 from xlate.learning.list_learner import PredictedListLearner, lists_identity
 from xlate.learning.loop import Phase
@@ -116,7 +116,7 @@ class ContextTraining(EventRecipe):
         parts = ContextParts.of(self.work, config.model)
         arrays = stores.heldout.arrays
         offsets_I1 = np.asarray(arrays.candidate_offsets_I1)
-        score_C = plain_scores(arrays.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
+        score_C = crossed_scores(arrays.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
         quality = Quality(
             offsets_I1=offsets_I1,
             log_C=log_probabilities(score_C, offsets_I1, alone=alone),
