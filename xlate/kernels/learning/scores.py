@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, Floats, Ints
+from xlate.array_types import AnyFloats, Floats
 from xlate.compiled import embedded, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays, part_score, value_of
 from xlate.kernels.memory import bounds, places
@@ -83,19 +83,6 @@ def score_list_twice(
                 total += room[lists.candidate_parts_K[k]]
                 other += other_room[lists.candidate_parts_K[k]]
         score_X[c - begin], other_X[c - begin] = total, other
-
-
-@loop
-def best_candidates(lists: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats) -> Ints:
-    """The highest-scoring candidate of each list whose parts are written out; ties go to the first, -1 if empty."""
-    lists, dense_D, sparse_F = lent(lists), lent(dense_D), lent(sparse_F)
-    parts, size = largest(lists)
-    part_room, score_X = np.empty(parts), np.empty(size)
-    best_I = np.empty(len(lists.candidate_offsets_I1) - 1, np.int64)
-    for i in range(len(best_I)):
-        score_list(i, lists, dense_D, sparse_F, part_room, score_X)
-        best_I[i] = best_of_list(lists, score_X, i)
-    return best_I
 
 
 @embedded
