@@ -79,7 +79,7 @@ def kernel(batch: CandidateBatch, *, adagrad: bool = False) -> float:
     order = np.random.default_rng(1).permutation(len(batch))
     assert loss.slope is not None
     slope = loss.slope.pointer
-    return timed(lambda: list_pass(order, lists, weights, steps, room, slope))
+    return timed(lambda: list_pass(order, lists, weights, steps, room, slope, None))
 
 
 def autograd(batch: CandidateBatch, size: int = 8) -> float:

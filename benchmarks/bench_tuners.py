@@ -34,10 +34,12 @@ from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.metrics.objective import BLEU, Objective
+from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
+from xlate.search.oracle import best_of_each
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
-from xlate.tuners.mira import best_statistics, checked_lists, mira
+from xlate.tuners.mira import checked_lists, mira
 from xlate.tuners.settings import MertConfig, MiraConfig, PenaltyConfig, ProConfig
 
 SEEDS = (1, 2, 3)
@@ -109,7 +111,10 @@ def main() -> None:
                 start = time.process_time()
                 found = step(batch, begin, seed, BLEU, np.ones(len(begin.dense_D), np.bool_))
                 spent.append(time.process_time() - start)
-                sums_K = best_statistics(checked_lists(batch, found), batch.gain_CG, found)
+                given = batch.dense_CD.astype(np.float64), found.dense_D, found.sparse_F
+                score_C = CompiledScorer(checked_lists(batch, found), *given)().detach().numpy()
+                best_I = best_of_each(score_C, batch.candidate_offsets_I1)
+                sums_K = batch.gain_CG[best_I].sum(axis=0, dtype=np.float64)
                 scores.append(float(corpus_bleu(sums_K[None])[0]))
             theirs = sparse if name == "sparse" else dense
             figures.setdefault(title, statistics.median(spent))

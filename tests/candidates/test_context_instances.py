@@ -15,8 +15,7 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
-from xlate.kernels.learning.candidates import crossed, crossed_ids
-from xlate.kernels.learning.scores import plain_scores
+from xlate.kernels.learning.candidates import crossed, crossed_ids, crossed_scores
 from xlate.learning.learner import DeviceLearner, InstanceLearner, PhaseSettings
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
@@ -80,7 +79,7 @@ def test_scores_are_those_of_the_pairs_written_out() -> None:
     given, random = batch(2), np.random.default_rng(3)
     dense_D, sparse_F = random.normal(size=2), random.normal(size=SIZE)
     by_hand = given.dense_CD @ dense_D + np.array([sparse_F[ids].sum() for ids in naive(given)])
-    assert plain_scores(given.arrays(), dense_D, sparse_F) == pytest.approx(by_hand, abs=1e-5)
+    assert crossed_scores(given.arrays(), dense_D, sparse_F) == pytest.approx(by_hand, abs=1e-5)
 
 
 def stored(folder: Path, given: CandidateBatch) -> CandidateStore:

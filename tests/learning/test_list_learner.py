@@ -72,7 +72,7 @@ def stepped(order, lists, state, settings):
     """One pass; the mean loss met."""
     room, slope = list_room(lists, settings.batch), loss_of_lists(settings).slope.pointer
     room.state[0] = 1
-    return list_pass(order, lists, state, steps_of(settings, lists.dense_CD.shape[1]), room, slope)
+    return list_pass(order, lists, state, steps_of(settings, lists.dense_CD.shape[1]), room, slope, None)
 
 
 def kernel_gradient(lists, weights, settings):
@@ -82,7 +82,7 @@ def kernel_gradient(lists, weights, settings):
     state, room = learned(whole, weights), list_room(lists, count)
     room.state[0] = settings.seed
     given = lists, state, steps_of(whole), room, loss_of_lists(settings).slope.pointer
-    total = list_pass(np.arange(count), *given)
+    total = list_pass(np.arange(count), *given, None)
     return total, (weights - state.sparse_F) * (count / long)
 
 

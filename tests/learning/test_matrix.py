@@ -23,6 +23,7 @@ from tests.learning.test_list_learner import plain_settings
 from tests.models.phrase.small_phrase_models import random_case
 from tests.models.small_models import TARGET, jumping, model_and_arpa, random_words
 from tests.models.test_every_system import SYSTEMS as ALL
+from tests.tuners.test_mira import best_statistics
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import chosen, decoded, listed, spread_within_lists, under_templates
 from xlate.candidates.nbest import nbest_candidates, write_nbest_store
@@ -55,7 +56,6 @@ from xlate.search.oracle import oracle_example
 from xlate.search.settings import DistortionSearch
 from xlate.text.vocabulary import EncodedText, Numbering
 from xlate.tuners.gradient import descend, sampled_pairs
-from xlate.tuners.mira import best_statistics, checked_lists
 from xlate.tuners.settings import TUNERS as CONFIGS
 from xlate.tuners.settings import PenaltyConfig, ProConfig
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, TillmannZhang
@@ -251,8 +251,7 @@ def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
         pairs = map(torch.as_tensor, sampled_pairs(gain_C, lists.candidate_offsets_I1, ProConfig(), random))
         return changed, *descended(PairwiseLogistic(*pairs), lists, begin)
     if name in OWN:
-        arrays = checked_lists(lists, begin)
-        sums_BK = np.stack([best_statistics(arrays, lists.gain_CG, weights) for weights in (begin, tuned)])
+        sums_BK = np.stack([best_statistics(lists, weights) for weights in (begin, tuned)])
         before, after = (-BLEU.corpus(sums_BK)).tolist()
         return changed, before, after
     return changed, *descended(loss_of(name), lists, begin)

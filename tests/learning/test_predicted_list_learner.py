@@ -14,7 +14,7 @@ from tests.scoring.predicted_scorer import PredictedScorer
 from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.lists import PredictedParts, predicted_pass, predicted_room, span_logs
+from xlate.kernels.learning.lists import PredictedParts, list_pass, list_room, predicted_room, span_logs
 from xlate.kernels.learning.slopes import Learned
 from xlate.learning.list_learner import PredictedListLearner, loss_of_lists, rule_of_lists
 from xlate.learning.ranks import ONE, Ranks
@@ -63,7 +63,7 @@ def lists_of(seed: int, lists: int = 12, alone: bool = False) -> tuple[Candidate
         random.integers(0, np.repeat(np.repeat(parts, sizes), held)).astype(np.int32),
         base_C=random.normal(size=len(held)).astype(np.float32),
     ).validate()
-    logs_C = span_logs(spans.arrays(), np.zeros(0), alone)
+    logs_C = span_logs(spans.arrays(), alone)
     start_P = np.append(logs_C, 0.0)[choice_P]
     return batch, spans, PredictedParts(spans.arrays(), first_I1, choice_P, start_P, WEIGHT, alone)
 
@@ -73,10 +73,11 @@ def stepped(
 ) -> float:
     """One pass over some lists; their summed loss."""
     lists = batch.arrays(parts=True)
-    room, slope = predicted_room(lists, parts, SIZE), loss_of_lists(settings).slope.pointer
-    room.lists.state[0] = settings.seed
-    total = predicted_pass(order_I, lists, parts, learned, steps_of(settings), room, slope)
-    assert not room.gradient_F.any()
+    room, predicted = list_room(lists, settings.batch), predicted_room(parts, SIZE)
+    room.state[0] = settings.seed
+    slope = loss_of_lists(settings).slope.pointer
+    total = list_pass(order_I, lists, learned, steps_of(settings), room, slope, predicted)
+    assert not predicted.gradient_F.any()
     return total
 
 

@@ -12,8 +12,10 @@ from tests.candidates.plain_lists import listed
 from tests.candidates.test_batch import example
 from tests.strategies import ragged_batches
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.scores import best_candidates
+from xlate.kernels.learning.lists import list_losses, list_room
+from xlate.losses.loss import loss_of
 from xlate.scoring.linear import CompiledScorer, LinearScorer
+from xlate.updates.rule import UpdateRule
 
 SPARSE = 9
 
@@ -95,8 +97,10 @@ def test_scores_and_gradients_are_those_of_the_reference(batch: CandidateBatch, 
 def test_the_best_of_each_list_has_the_highest_score(batch: CandidateBatch, seed: int) -> None:
     weights = random_weights(batch, seed)
     scores_C = compiled_of(batch, *weights)().detach().numpy()
-    found = best_candidates(batch.arrays(parts=True), *weights)
-    for i, best in enumerate(found.tolist()):
+    lists, loss, best_I = batch.arrays(parts=True), loss_of("cll"), np.empty(len(batch), np.int64)
+    given = lists, UpdateRule().learned(*weights), loss.numbers_array, list_room(lists, 1), loss.pointer
+    list_losses(np.arange(len(batch)), *given, best_I, None)
+    for i, best in enumerate(best_I.tolist()):
         first, last = batch.candidate_offsets_I1[i : i + 2]
         assert best == -1 if first == last else first <= best < last
         if first < last:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import BLEU, Objective
+from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
-from xlate.tuners.mira import best_statistics, checked_lists, mira
+from xlate.tuners.mira import checked_lists, mira
 from xlate.tuners.settings import MiraConfig
 
 FLOATS, SPARSE = 3, 5
@@ -47,10 +49,20 @@ def start() -> Weights:
     return Weights(np.array([0.1, -0.2, 0.0]), np.zeros(SPARSE), ("a", "b", "c"))
 
 
+def best_statistics(lists: CandidateBatch, weights: Weights) -> np.ndarray:
+    """The summed statistics of each list's best hypothesis, (K,); the first of equals counts."""
+    given = lists.dense_CD.astype(np.float64), weights.dense_D, weights.sparse_F
+    score_C = CompiledScorer(checked_lists(lists, weights), *given)().detach().numpy()
+    ends = pairwise(lists.candidate_offsets_I1.tolist())
+    best = [first + int(score_C[first:last].argmax()) for first, last in ends if first < last]
+    sums_K: np.ndarray = lists.gain_CG[best].sum(axis=0, dtype=np.float64)
+    return sums_K
+
+
 def sums_of(lists: CandidateBatch, both: np.ndarray) -> np.ndarray:
     """The summed statistics of what scores highest under dense and sparse weights, one row."""
     weights = Weights(both[:FLOATS], both[FLOATS:], start().dense_names)
-    return best_statistics(checked_lists(lists, weights), lists.gain_CG, weights)[None]
+    return best_statistics(lists, weights)[None]
 
 
 def telling_lists(scale: float = 1.0) -> tuple[CandidateBatch, float]:
@@ -69,7 +81,7 @@ def telling_lists(scale: float = 1.0) -> tuple[CandidateBatch, float]:
 
 def bleu_of(lists: CandidateBatch, weights: Weights) -> float:
     """BLEU of the hypotheses that score highest."""
-    sums = best_statistics(checked_lists(lists, weights), lists.gain_CG, weights)
+    sums = best_statistics(lists, weights)
     return float(bleu_scores(sums[None], smooth="none")[0])
 
 
@@ -169,7 +181,7 @@ def test_lengths_off_the_band_are_not_returned() -> None:
 
     def found(band: float) -> tuple[float, bytes]:
         weights = mira(lists, start(), MiraConfig(epochs=8, C=1.0, length_band=band), 1, BLEU, ALL)
-        sums = best_statistics(checked_lists(lists, weights), lists.gain_CG, weights)
+        sums = best_statistics(lists, weights)
         return abs(sums[0] / sums[1] - 1), weights.dense_D.tobytes()
 
     off, every = found(9.0)

@@ -162,10 +162,6 @@ def listed(
     return replace(joined, gain_CG=statistics_CK.astype(np.float32), sentence_I=sentence_I, **left_out)
 
 
-# An odd 64-bit number: the hash of a sequence is a polynomial in it.
-BASE = np.uint64(0x9E3779B97F4A7C15)
-
-
 def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> CandidateBatch:
     """Joins lists of the same I instances; of equal candidates of an instance the first stays.
 
@@ -194,7 +190,8 @@ def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> Candid
     whole = CandidateBatch.joined(batches)
     instance_C = row_numbers(whole.candidate_offsets_I1) % instances
     order_C = np.argsort(instance_C, kind="stable")
-    _, number_C = np.unique((_word_hashes(whole) if by_words else _keys(whole))[order_C], return_inverse=True)
+    keys_C = _sequence_hashes(whole.words.ids_T, whole.words.offsets_S1) if by_words else _keys(whole)
+    _, number_C = np.unique(keys_C[order_C], return_inverse=True)
     pairs_C = instance_C[order_C] * (int(number_C.max(initial=0)) + 1) + number_C.reshape(-1)
     # The first of equals, ordered by instance, and within each in the given order.
     first_C = np.zeros(len(pairs_C), np.bool_)
@@ -242,37 +239,22 @@ def _keys(batch: CandidateBatch) -> NDArray[np.void]:
     if batch.unit_PU is not None:
         unit_PU, offsets_P1, between_T = batch.units
         width = unit_PU.shape[1]
-        terms_PU = (unit_PU.astype(np.uint64) + np.uint64(2)) * _powers(width + 1)[1:]
-        sums_P = terms_PU.sum(axis=1, dtype=np.uint64) + _sequence_hashes(between_T, offsets_P1, width + 1)
+        own_P = _sequence_hashes(unit_PU.reshape(-1), np.arange(len(unit_PU) + 1) * width)
+        sums_P = own_P + _sequence_hashes(between_T, offsets_P1, width)
         hash_P = hash_P + _mixed(sums_P)
     hash_C = hash_P
     if batch.candidate_part_offsets_C1 is not None:
         hash_C = _sums(hash_P[batch.part_of_K()], batch.candidate_part_offsets_C1)
     # Adding 0 turns -0 into 0, which is equal but has different bytes.
-    columns = (batch.dense_CD + 0.0, batch.gain_CG + 0.0, hash_C[:, None])
-    fields = [(f"f{k}", column.dtype, column.shape[1:]) for k, column in enumerate(columns)]
-    rows_C = np.empty(batch.candidates, fields)
-    for k, column in enumerate(columns):
-        rows_C[f"f{k}"] = column
-    return rows_C.view(np.dtype((np.void, rows_C.dtype.itemsize)))
+    columns = batch.dense_CD + 0.0, batch.gain_CG + 0.0, hash_C[:, None]
+    bytes_C = np.concatenate([np.ascontiguousarray(column).view(np.uint8) for column in columns], axis=1)
+    return bytes_C.view(np.dtype((np.void, bytes_C.shape[1])))
 
 
-def _word_hashes(batch: CandidateBatch) -> Uints:
-    """A hash of each candidate's target words."""
-    words = batch.words
-    sizes_C = np.diff(words.offsets_S1).astype(np.uint64)
-    return _mixed(_sequence_hashes(words.ids_T, words.offsets_S1) + sizes_C)
-
-
-def _sequence_hashes(values_N: Ints32, offsets_R1: Ints, first: int = 0) -> Uints:
-    """A polynomial for each ragged row, with its values as coefficients; their places count from `first`."""
-    place_N = first + places_in_rows(offsets_R1)
-    powers = _powers(1 + int(place_N.max(initial=0)))
-    return _sums((values_N.astype(np.uint64) + np.uint64(2)) * powers[place_N], offsets_R1)
-
-
-def _powers(count: int) -> Uints:
-    return np.multiply.accumulate(np.full(count, BASE))
+def _sequence_hashes(values_N: Ints32, offsets_R1: Ints, before: int = 0) -> Uints:
+    """A hash of each ragged row: the sum of hashes of its values with their places, of which some may come before."""
+    place_N = (1 + before + places_in_rows(offsets_R1)).astype(np.uint64)
+    return _sums(_mixed((place_N << np.uint64(32)) | values_N.astype(np.uint32).astype(np.uint64)), offsets_R1)
 
 
 def _mixed(values: Uints) -> Uints:

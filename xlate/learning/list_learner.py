@@ -19,15 +19,7 @@ from xlate.array_types import AnyArray, AnyFloats, Bools, Floats, Ints
 from xlate.arrays.ragged import places_of
 from xlate.errors import refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.lists import (
-    PredictedParts,
-    list_losses,
-    list_pass,
-    list_room,
-    predicted_losses,
-    predicted_pass,
-    predicted_room,
-)
+from xlate.kernels.learning.lists import Predicted, PredictedParts, list_losses, list_pass, list_room, predicted_room
 from xlate.kernels.learning.slopes import Steps
 from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.run import STATE, Arrays, Checkpoint
@@ -133,6 +125,7 @@ class ListLearner:
         compiled = self.rule.compiled(np.full(len(start_D), settings.dense_rate), settings.rate)
         self.steps = Steps(self.loss.numbers_array, compiled, batch=settings.batch)
         self._room = list_room(lists, settings.batch)
+        self._predicted: Predicted | None = None
 
     def epochs(
         self, stop: Callable[[], bool] = lambda: False, checkpoint: Checkpoint | None = None
@@ -184,7 +177,8 @@ class ListLearner:
         """One pass over all lists in an order drawn for the epoch; returns the mean loss."""
         order_I = np.random.default_rng([self.settings.seed, number]).permutation(self.train)
         self._room.state[0] = self.settings.seed * 1_000_003 + number
-        return self._pass(order_I) / len(order_I)
+        given = self.weights, self.steps, self._room, self.loss.pointer
+        return float(list_pass(order_I, self.lists, *given, self._predicted)) / len(order_I)
 
     def copy(self) -> dict[str, AnyArray]:
         """Copies of the weights and of the rule's memory of steps."""
@@ -213,14 +207,8 @@ class ListLearner:
         """The summed loss of some lists, and the highest-scoring candidate of each, -1 for an empty list."""
         best_I = np.empty(len(rows_I), np.int64)
         self._room.state[0] = self.settings.seed
-        return self._losses(rows_I, best_I), best_I
-
-    def _pass(self, order_I: Ints) -> float:
-        return float(list_pass(order_I, self.lists, self.weights, self.steps, self._room, self.loss.pointer))
-
-    def _losses(self, rows_I: Ints, best_I: Ints) -> float:
         given = self.lists, self.weights, self.steps.numbers, self._room, self.loss.pointer
-        return float(list_losses(rows_I, *given, best_I))
+        return float(list_losses(rows_I, *given, best_I, self._predicted)), best_I
 
 
 class PredictedListLearner(ListLearner):
@@ -244,16 +232,7 @@ class PredictedListLearner(ListLearner):
     ) -> None:
         super().__init__(lists, statistics_CK, heldout_I, size, settings, ranks=ranks)
         self.parts = parts
-        self._predicted = predicted_room(self.lists, parts, size)
-        self._room = self._predicted.lists
-
-    def _pass(self, order_I: Ints) -> float:
-        given = self.weights, self.steps, self._predicted, self.loss.pointer
-        return float(predicted_pass(order_I, self.lists, self.parts, *given))
-
-    def _losses(self, rows_I: Ints, best_I: Ints) -> float:
-        given = self.weights, self.steps.numbers, self._predicted, self.loss.pointer
-        return float(predicted_losses(rows_I, self.lists, self.parts, *given, best_I))
+        self._predicted = predicted_room(parts, size)
 
 
 class DeviceListLearner(ListLearner):

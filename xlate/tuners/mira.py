@@ -5,8 +5,7 @@ in gain, the weights move by the smallest step that corrects this, at most C. Ga
 sum of hopes so far), times its reference length (Chiang, Marton & Resnik 2008). After each epoch the average of all
 weights so far is measured; the best one is returned.
 
-This module also has what all tuners share: checks of lists, statistics of their best hypotheses, and the size of
-weights.
+This module also has what all tuners share: checks of lists, and the size of weights.
 """
 
 from __future__ import annotations
@@ -15,12 +14,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from xlate.array_types import NO_FLOATS, AnyFloats, Bools, Floats
+from xlate.array_types import NO_FLOATS, Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.mira import MiraSteps, MiraWeights, mira_pass
-from xlate.kernels.learning.scores import best_candidates
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import Objective
 from xlate.scoring.weights import Weights
@@ -60,14 +58,6 @@ def scaled(weights: Weights, trained_D: Bools) -> Weights:
     return replace(weights, dense_D=dense_D, sparse_F=weights.sparse_F / size)
 
 
-def best_statistics(lists: CandidateArrays, statistics_CK: AnyFloats, weights: Weights) -> Floats:
-    """The summed statistics of each list's best hypothesis under some weights, (K,); the first of equals counts."""
-    dense_D, sparse_F = (np.ascontiguousarray(w, np.float64) for w in (weights.dense_D, weights.sparse_F))
-    best_I = best_candidates(lists, dense_D, sparse_F)
-    sums_K: Floats = statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
-    return sums_K
-
-
 def mira(
     lists: CandidateBatch,
     start: Weights,
@@ -105,13 +95,11 @@ def mira(
     )
     state = _begin(start, statistics_CK.shape[1])
     best, average = (False, -np.inf, start), start
+    # A pass also scores the average before it, so one more is made, whose steps do not count.
     for epoch in range(settings.epochs + 1):
-        if epoch < settings.epochs:
-            judged = np.asarray(average.dense_D, np.float64), np.asarray(average.sparse_F, np.float64)
-            sums_K = mira_pass(arrays, state, judged, random.permutation(len(lists)), steps)
-        else:
-            sums_K = best_statistics(arrays, statistics_CK, average)
-        # Each epoch scores the average before it; for the first one that is only the start.
+        judged = np.asarray(average.dense_D, np.float64), np.asarray(average.sparse_F, np.float64)
+        sums_K = mira_pass(arrays, state, judged, random.permutation(len(lists)), steps)
+        # Before the first one, the average is the start.
         if epoch > 0:
             score = float(objective.corpus(sums_K[None])[0])
             fits = bool(abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band)

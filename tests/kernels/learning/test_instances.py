@@ -16,8 +16,9 @@ from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.compiled import Inner
+from xlate.kernels.learning.candidates import crossed_scores
 from xlate.kernels.learning.instances import instance_pass, prediction_errors
-from xlate.kernels.learning.scores import plain_scores
+from xlate.kernels.learning.scores import sparse_scores
 from xlate.kernels.learning.slopes import Steps
 from xlate.losses.hinge import Hinge
 from xlate.losses.local_softmax import LocalSoftmax
@@ -271,7 +272,11 @@ def test_a_pass_over_large_instances_equals_that_over_pairs_written_out() -> Non
         steps = Steps(loss.numbers_array, rule.compiled(np.full(2, 0.01), 0.01))
         learned, state = rule.learned(weights_D, weights_F), np.ones(1, np.uint64)
         total, _ = instance_pass(order, one.arrays(), learned, steps, loss.slope.pointer, state)
-        ends.append((total, weights_D, weights_F, plain_scores(one.arrays(), weights_D, weights_F)))
+        if one is given:
+            score_C = crossed_scores(one.arrays(), weights_D, weights_F)
+        else:
+            score_C = np.asarray(sparse_scores(one.arrays(), weights_F) + one.dense_CD @ weights_D, np.float64)
+        ends.append((total, weights_D, weights_F, score_C))
     assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-9)
     for one, other in zip(ends[0][1:], ends[1][1:], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)

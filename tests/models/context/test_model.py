@@ -42,7 +42,7 @@ def test_scores_of_lists_change_as_the_floats_of_their_steps_do(seed: int, alone
     spans, choice_P = chosen_in(model, WORDS, start_P, end_P, pair_P)
     spans.validate()
     weight = float(weights_D[full.sentence_slots][0])
-    start = np.append(span_logs(spans.arrays(), np.zeros(0), alone), 0.0)[choice_P]
+    start = np.append(span_logs(spans.arrays(), alone), 0.0)[choice_P]
     parts = PredictedParts(spans.arrays(), np.array([0, len(spans)]), choice_P, start, weight, alone)
     scorer, changes_F = PredictedScorer(spans, parts, SIZE), rng.normal(size=SIZE)
     with torch.no_grad():

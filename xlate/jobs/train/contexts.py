@@ -37,8 +37,8 @@ from xlate.jobs.train.recipe import (
     refuse_base,
     rounded,
 )
+from xlate.kernels.learning.candidates import crossed_scores
 from xlate.kernels.learning.lists import PredictedParts, span_logs
-from xlate.kernels.learning.scores import plain_scores
 from xlate.learning.learner import PhaseSettings
 from xlate.learning.list_learner import PredictedListLearner, lists_identity
 from xlate.learning.loop import Phase
@@ -116,7 +116,7 @@ class ContextTraining(EventRecipe):
         parts = ContextParts.of(self.work, config.model)
         arrays = stores.heldout.arrays
         offsets_I1 = np.asarray(arrays.candidate_offsets_I1)
-        score_C = plain_scores(arrays.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
+        score_C = crossed_scores(arrays.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
         quality = Quality(
             offsets_I1=offsets_I1,
             log_C=log_probabilities(score_C, offsets_I1, alone=alone),
@@ -281,7 +281,7 @@ class ContextListTraining(WorkRecipe):
         first_I = offsets_of([spans.candidates for spans in batches])
         choices = [np.where(c >= 0, c + first, NO_CHOICE) for first, (_, c) in zip(first_I, found, strict=False)]
         choice_P, spans = np.concatenate(choices), CandidateBatch.joined(batches).arrays()
-        start_P = np.append(span_logs(spans, np.zeros(0), model.alone), 0.0)[choice_P]
+        start_P = np.append(span_logs(spans, model.alone), 0.0)[choice_P]
         weight = float(theta.dense_D[theta.dense_names.index(CONTEXT_NAME)])
         sizes_I = offsets_of([len(s) for s in batches])
         parts = PredictedParts(spans, sizes_I, choice_P, start_P, weight, model.alone)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Ints32
-from xlate.compiled import inlined, inner, lent, prefetch
+from xlate.compiled import inlined, inner, lent, loop, prefetch
 from xlate.kernels.memory import bounds, places
 
 # Odd numbers without a pattern, below 2^63: products wrap around alike in numpy, torch and compiled code.
@@ -27,16 +27,12 @@ CONTEXT, PART, BOTH = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F, 0x5851F42D4C957F2D
 def crossed_ids(context: Any, part: Any, size: int) -> Any:
     """The ids of pairs among `size` weights, a power of two; arrays or tensors of 64-bit integers, element by element.
 
-    `crossed` computes the same for one pair.
+    `crossed` is the same, compiled, for one pair.
     """
     return ((((context * CONTEXT) ^ (part * PART)) * BOTH) >> 32) & (size - 1)
 
 
-@inlined
-def crossed(context: int, part: int, size: int) -> int:
-    """The id of a pair among `size` weights, a power of two."""
-    mixed: int = ((((np.int64(context) * CONTEXT) ^ (np.int64(part) * PART)) * BOTH) >> 32) & (size - 1)  # type: ignore[assignment]
-    return mixed
+crossed = inlined(crossed_ids)
 
 
 class CandidateArrays(NamedTuple):
@@ -259,10 +255,11 @@ def move_ids(
                 sparse_F[feature_Y[y]] += step
 
 
-@inner
-def score_crossed(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats, score_C: Floats) -> None:
-    """Writes the scores of all candidates, in the contexts of their instances."""
-    instances = len(candidates.candidate_offsets_I1) - 1
+@loop
+def crossed_scores(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats) -> Floats:
+    """The scores of all candidates, each one part, in the contexts of their instances; (C,)."""
+    candidates, dense_D, sparse_F = lent(candidates), lent(dense_D), lent(sparse_F)
+    score_C, instances = np.empty(len(candidates.dense_CD)), len(candidates.candidate_offsets_I1) - 1
     owned = crossed_room(np.arange(instances), candidates)
     room = lent(owned)
     for i in range(-1, instances):
@@ -274,3 +271,4 @@ def score_crossed(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFlo
                 score_C[c] = crossed_score((room, i % 2), i, c, candidates, dense_D)
     # Keeps what was lent alive until here.
     owned.clock_1[0] = 0
+    return score_C

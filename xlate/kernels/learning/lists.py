@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, Bools, Floats, Floats32, Ints, Uints
+from xlate.array_types import Bools, Floats, Floats32, Ints, Uints
 from xlate.compiled import embedded, inner, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays, plain_score
 from xlate.kernels.learning.instances import Room, add_gradient, move_touched, step_room
@@ -55,9 +55,16 @@ def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
 
 @loop
 def list_pass(
-    order_I: Ints, lists: CandidateArrays, learned: Learned, steps: Steps, room: ListRoom, slope: Any
+    order_I: Ints,
+    lists: CandidateArrays,
+    learned: Learned,
+    steps: Steps,
+    room: ListRoom,
+    slope: Any,
+    predicted: Predicted | None,
 ) -> float:
     """Steps through lists in a given order, `batch` per step; returns the sum of their losses before each step."""
+    # Whether parts are predicted is known when this is compiled, so nothing is asked at run time.
     lists, learned, steps, room = lent(lists), lent(learned), lent(steps), lent(room)
     loss, size = 0.0, len(room.part_score)
     for start in range(0, len(order_I), steps.batch):
@@ -68,29 +75,51 @@ def list_pass(
             i = order_I[at]
             if steps.rule.settles:
                 settle_list(lists, learned, steps.rule, i)
-            score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
+            _score(i, lists, learned, room, lent(predicted))
             loss += list_slopes(lists, steps.numbers, room, slope, i)
             spread_slopes(lists, room, i, (at - start) * size)
+            if predicted is not None:
+                _add_list(i, lists, room, (at - start) * size, 1.0 / (end - start), lent(predicted))
         for d in range(len(learned.dense_D)):
             move_dense(learned, steps.rule, d, room.dense_slope_D[d] * (1.0 / (end - start)), 1.0)
         for at in range(start, end):
-            move_parts(lists, learned, steps.rule, room, order_I[at], (at - start) * size, 1.0 / (end - start))
+            if predicted is None:
+                move_parts(lists, learned, steps.rule, room, order_I[at], (at - start) * size, 1.0 / (end - start))
+            else:
+                _move_list(order_I[at], learned, steps.rule, lent(predicted))
     return loss
 
 
 @loop
 def list_losses(
-    order_I: Ints, lists: CandidateArrays, learned: Learned, numbers: Floats, room: ListRoom, slope: Any, best_I: Ints
+    order_I: Ints,
+    lists: CandidateArrays,
+    learned: Learned,
+    numbers: Floats,
+    room: ListRoom,
+    slope: Any,
+    best_I: Ints,
+    predicted: Predicted | None,
 ) -> float:
     """The sum of the losses of some lists under the current weights; writes the highest-scoring candidate, or -1."""
     lists, learned, room, best_I = lent(lists), lent(learned), lent(room), lent(best_I)
     loss = 0.0
     for at in range(len(order_I)):
         i = order_I[at]
-        score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
+        _score(i, lists, learned, room, lent(predicted))
         loss += list_slopes(lists, numbers, room, slope, i)
         best_I[at] = best_of_list(lists, room.score_X, i)
     return loss
+
+
+@embedded
+def _score(i: int, lists: CandidateArrays, learned: Learned, room: ListRoom, predicted: Predicted | None) -> None:
+    """Scores the parts and candidates of list i."""
+    if predicted is None:
+        score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
+    else:
+        _predict(i, lists, learned, room, predicted)
+        add_parts(i, lists, learned.dense_D, room.part_score, True, room.score_X)
 
 
 @embedded
@@ -203,13 +232,14 @@ class PredictedParts(NamedTuple):
     alone: bool
 
 
-class PredictedRoom(NamedTuple):
-    """Room for a list, for ln p of its spans' candidates, and for the gradient of a step, which is zero between steps.
+class Predicted(NamedTuple):
+    """Parts that are predicted, and room for a list of them: for ln p of its spans' candidates, and for the gradient of
+    a step, which is zero between steps.
 
     `span_slope_X` are slopes of ln p and then of scores; `moved_S` says which spans a step moves.
     """
 
-    lists: ListRoom
+    parts: PredictedParts
     log_X: Floats
     span_slope_X: Floats
     members: Room
@@ -218,7 +248,7 @@ class PredictedRoom(NamedTuple):
 
 
 @loop
-def predicted_room(lists: CandidateArrays, parts: PredictedParts, size: int) -> PredictedRoom:
+def predicted_room(parts: PredictedParts, size: int) -> Predicted:
     """Room enough for every list, with a gradient of `size` weights."""
     most = 0
     offsets_S1 = parts.spans.candidate_offsets_I1
@@ -226,136 +256,73 @@ def predicted_room(lists: CandidateArrays, parts: PredictedParts, size: int) -> 
         most = max(most, offsets_S1[parts.span_offsets_I1[i + 1]] - offsets_S1[parts.span_offsets_I1[i]])
     spans = len(offsets_S1) - 1
     members, moved_S = step_room(np.arange(spans), offsets_S1), np.zeros(spans, np.bool_)
-    return PredictedRoom(list_room(lists, 1), np.empty(most), np.empty(most), members, np.zeros(size), moved_S)
+    return Predicted(parts, np.empty(most), np.empty(most), members, np.zeros(size), moved_S)
 
 
 @loop
-def predicted_pass(
-    order_I: Ints,
-    lists: CandidateArrays,
-    parts: PredictedParts,
-    learned: Learned,
-    steps: Steps,
-    room: PredictedRoom,
-    slope: Any,
-) -> float:
-    """Steps through lists in a given order, `batch` per step; returns the sum of their losses before each step."""
-    order_I, lists, parts, learned = lent(order_I), lent(lists), lent(parts), lent(learned)
-    steps, room = lent(steps), lent(room)
-    loss = 0.0
-    for start in range(0, len(order_I), steps.batch):
-        end = min(start + steps.batch, len(order_I))
-        begin_step(learned, steps.rule)
-        for at in range(start, end):
-            i = order_I[at]
-            _score(i, lists, parts, learned, room)
-            loss += list_slopes(lists, steps.numbers, room.lists, slope, i)
-            spread_slopes(lists, room.lists, i, 0)
-            _add_list(i, lists, parts, room, 1.0 / (end - start))
-        for at in range(start, end):
-            _move_list(order_I[at], parts, learned, steps.rule, room)
-    return loss
-
-
-@loop
-def predicted_losses(
-    order_I: Ints,
-    lists: CandidateArrays,
-    parts: PredictedParts,
-    learned: Learned,
-    numbers: Floats,
-    room: PredictedRoom,
-    slope: Any,
-    best_I: Ints,
-) -> float:
-    """The sum of the losses of some lists under the current weights; writes the highest-scoring candidate, or -1."""
-    lists, parts, learned, room, best_I = lent(lists), lent(parts), lent(learned), lent(room), lent(best_I)
-    loss = 0.0
-    for at in range(len(order_I)):
-        _score(order_I[at], lists, parts, learned, room)
-        loss += list_slopes(lists, numbers, room.lists, slope, order_I[at])
-        best_I[at] = best_of_list(lists, room.lists.score_X, order_I[at])
-    return loss
-
-
-@loop
-def span_logs(spans: CandidateArrays, dense_D: Floats, alone: bool) -> Floats:
-    """ln p of the candidates of all spans when all weights are 0, (C,)."""
-    log_C, sparse_F = np.empty(len(spans.dense_CD)), np.zeros(1)
+def span_logs(spans: CandidateArrays, alone: bool) -> Floats:
+    """ln p of the candidates of all spans when all weights are 0, by their fixed scores, (C,)."""
+    log_C = spans.base_C.astype(np.float64)
     for s in range(len(spans.candidate_offsets_I1) - 1):
-        _span_logs(s, spans, dense_D, sparse_F, False, alone, log_C, 0)
+        first, last = bounds(spans.candidate_offsets_I1, s)
+        log_chances(log_C, first, last, alone)
     return log_C
 
 
 @inner
-def _span_logs(
-    s: int,
-    spans: CandidateArrays,
-    dense_D: Floats,
-    sparse_F: AnyFloats,
-    use_sparse: bool,
-    alone: bool,
-    log_X: Floats,
-    begin: int,
-) -> None:
-    """Writes ln p of the candidates of a span; candidate c goes to place c - `begin`."""
-    first, last = bounds(spans.candidate_offsets_I1, s)
-    for c in range(first, last):
-        log_X[c - begin] = plain_score(s, c, spans, dense_D, sparse_F, use_sparse)
-    if last > first:
-        log_chances(log_X, first - begin, last - begin, alone)
-
-
-@inner
-def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learned, room: PredictedRoom) -> None:
-    """Predicts the spans of list i, and scores its parts and candidates."""
+def _predict(i: int, lists: CandidateArrays, learned: Learned, room: ListRoom, predicted: Predicted) -> None:
+    """Predicts the spans of list i, and scores its parts."""
+    parts = predicted.parts
     spans = parts.spans
     first_s, last_s = bounds(parts.span_offsets_I1, i)
     begin = spans.candidate_offsets_I1[first_s]
     for s in range(first_s, last_s):
-        _span_logs(s, spans, learned.dense_D, learned.sparse_F, True, parts.alone, room.log_X, begin)
+        from_c, to_c = bounds(spans.candidate_offsets_I1, s)
+        for c in range(from_c, to_c):
+            predicted.log_X[c - begin] = plain_score(s, c, spans, learned.dense_D, learned.sparse_F, True)
+        log_chances(predicted.log_X, from_c - begin, to_c - begin, parts.alone)
     first = lists.part_offsets_I1[i]
     for part in range(first, lists.part_offsets_I1[i + 1]):
         c = parts.choice_P[part]
-        change = room.log_X[c - begin] - parts.start_P[part] if c >= 0 else 0.0
-        room.lists.part_score[part - first] = parts.weight * change
-    add_parts(i, lists, learned.dense_D, room.lists.part_score, True, room.lists.score_X)
+        change = predicted.log_X[c - begin] - parts.start_P[part] if c >= 0 else 0.0
+        room.part_score[part - first] = parts.weight * change
 
 
 @inner
-def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: PredictedRoom, share: float) -> None:
+def _add_list(i: int, lists: CandidateArrays, room: ListRoom, offset: int, share: float, predicted: Predicted) -> None:
     """Adds a share of the slopes of list i, spread over its parts, to the gradient."""
+    parts, slope_X, members = predicted.parts, predicted.span_slope_X, predicted.members
     spans = parts.spans
     first_s, last_s = bounds(parts.span_offsets_I1, i)
     begin, end = spans.candidate_offsets_I1[first_s], spans.candidate_offsets_I1[last_s]
-    room.span_slope_X[: end - begin] = 0.0
+    slope_X[: end - begin] = 0.0
     first = lists.part_offsets_I1[i]
     for part in range(first, lists.part_offsets_I1[i + 1]):
         if parts.choice_P[part] >= 0:
-            slope = room.lists.part_slope[part - first] * parts.weight * share
-            room.span_slope_X[parts.choice_P[part] - begin] += slope
+            slope_X[parts.choice_P[part] - begin] += room.part_slope[offset + part - first] * parts.weight * share
     for s in range(first_s, last_s):
         from_c, to_c = bounds(spans.candidate_offsets_I1, s)
         total, size = 0.0, 0.0
         for c in range(from_c, to_c):
-            total += room.span_slope_X[c - begin]
-            size += abs(room.span_slope_X[c - begin])
-        room.moved_S[s] = size > SMALLEST
-        if room.moved_S[s]:
+            total += slope_X[c - begin]
+            size += abs(slope_X[c - begin])
+        predicted.moved_S[s] = size > SMALLEST
+        if predicted.moved_S[s]:
             for c in range(from_c, to_c):
-                slope = room.span_slope_X[c - begin]
+                slope = slope_X[c - begin]
                 less = slope if parts.alone else total
-                room.members.member_X[c - from_c] = c
-                room.members.slope_X[c - from_c] = slope - np.exp(room.log_X[c - begin]) * less
-            add_gradient(s, room.members, to_c - from_c, spans, room.gradient_F)
+                members.member_X[c - from_c] = c
+                members.slope_X[c - from_c] = slope - np.exp(predicted.log_X[c - begin]) * less
+            add_gradient(s, members, to_c - from_c, spans, predicted.gradient_F)
 
 
 @inner
-def _move_list(i: int, parts: PredictedParts, learned: Learned, rule: Rule, room: PredictedRoom) -> None:
+def _move_list(i: int, learned: Learned, rule: Rule, predicted: Predicted) -> None:
     """Moves the weights that list i uses by their gradient, and sets it to 0."""
+    parts, members = predicted.parts, predicted.members
     for s in places(parts.span_offsets_I1, i):
-        if room.moved_S[s]:
+        if predicted.moved_S[s]:
             from_c, to_c = bounds(parts.spans.candidate_offsets_I1, s)
             for c in range(from_c, to_c):
-                room.members.member_X[c - from_c] = c
-            move_touched(s, room.members, to_c - from_c, parts.spans, learned, rule, room.gradient_F)
+                members.member_X[c - from_c] = c
+            move_touched(s, members, to_c - from_c, parts.spans, learned, rule, predicted.gradient_F)

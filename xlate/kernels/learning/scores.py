@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, Floats, Ints
+from xlate.array_types import AnyFloats, Floats
 from xlate.compiled import embedded, lent, loop
-from xlate.kernels.learning.candidates import CandidateArrays, part_score, plain_score, score_crossed, value_of
+from xlate.kernels.learning.candidates import CandidateArrays, part_score, value_of
 from xlate.kernels.memory import bounds, places
 
 
@@ -85,19 +85,6 @@ def score_list_twice(
         score_X[c - begin], other_X[c - begin] = total, other
 
 
-@loop
-def best_candidates(lists: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats) -> Ints:
-    """The highest-scoring candidate of each list whose parts are written out; ties go to the first, -1 if empty."""
-    lists, dense_D, sparse_F = lent(lists), lent(dense_D), lent(sparse_F)
-    parts, size = largest(lists)
-    part_room, score_X = np.empty(parts), np.empty(size)
-    best_I = np.empty(len(lists.candidate_offsets_I1) - 1, np.int64)
-    for i in range(len(best_I)):
-        score_list(i, lists, dense_D, sparse_F, part_room, score_X)
-        best_I[i] = best_of_list(lists, score_X, i)
-    return best_I
-
-
 @embedded
 def best_of_list(lists: CandidateArrays, score_X: Floats, i: int) -> int:
     """The highest-scoring candidate of a list that was scored; ties go to the first, -1 if it is empty."""
@@ -116,20 +103,6 @@ def largest(lists: CandidateArrays) -> tuple[int, int]:
         parts = max(parts, lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i])
         size = max(size, lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i])
     return parts, size
-
-
-@loop
-def plain_scores(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats) -> Floats:
-    """The scores of all candidates, each one part, in the contexts of their instances if there are any; (C,)."""
-    candidates, dense_D, sparse_F = lent(candidates), lent(dense_D), lent(sparse_F)
-    score_C = np.empty(len(candidates.dense_CD))
-    if len(candidates.context_offsets_I1) > 0:
-        score_crossed(candidates, dense_D, sparse_F, score_C)
-        return score_C
-    for i in range(len(candidates.candidate_offsets_I1) - 1):
-        for c in places(candidates.candidate_offsets_I1, i):
-            score_C[c] = plain_score(i, c, candidates, dense_D, sparse_F, True)
-    return score_C
 
 
 @loop

@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Floats32, Ints, Ints32
 from xlate.compiled import inner, lent, loop
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.learning.candidates import CandidateArrays, score_crossed
+from xlate.kernels.learning.candidates import CandidateArrays, crossed_scores
 from xlate.kernels.learning.slopes import log_chances
 from xlate.kernels.search.spans import span_rows
 
@@ -97,11 +97,7 @@ def _scores(
         offsets_I1, dense_C1, no_floats, no_floats, no_places, no_places, no_parts,
         parts[0], parts[1], no_floats, contexts[0], contexts[1],
     )  # fmt: skip
-    score_C = np.empty(len(dense_C1))
-    score_crossed(lent(candidates), predictor.dense_D, predictor.sparse_F, score_C)
-    # Keeps what was lent alive until here.
-    score_C += 0.0 * (len(contexts[1]) + len(parts[1]) + len(no_floats) + len(no_places) + len(no_parts))
-    return score_C
+    return crossed_scores(candidates, predictor.dense_D, predictor.sparse_F)
 
 
 Bags = tuple[Ints, Ints32]

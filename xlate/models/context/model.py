@@ -19,8 +19,7 @@ from xlate.arrays.ragged import places_in_rows, places_of_keys, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import Choices, ContextInstances, Places, Translations
 from xlate.features.context import ContextFeatures, Distances, TargetFeatures
-from xlate.kernels.learning.candidates import crossed_ids
-from xlate.kernels.learning.scores import plain_scores
+from xlate.kernels.learning.candidates import crossed_ids, crossed_scores
 from xlate.kernels.search.predictions import PhraseSpans, Predicted, Predictor, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.models.phrase.model import SentencePhrases
@@ -75,7 +74,7 @@ class Classifier(ABC):
 
     def scores(self, batch: CandidateBatch) -> Floats:
         """The scores of C candidates, (C,)."""
-        return plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F)
+        return crossed_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F)
 
     @abstractmethod
     def named(self, number: int, vocabulary: Vocabulary) -> str:
