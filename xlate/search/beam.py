@@ -157,9 +157,8 @@ class CompiledSpace(SearchSpace[int]):
     Attributes:
         KERNEL: the module of the compiled search. Its functions `search` and, for cube pruning, `search_cubes` take the
             task and return what `SearchGraph.of_hypotheses` takes. The readable search calls `begun(task)`, which gives
-            a search that has translated nothing, `extended(task, held, state)`, which adds the moves of a hypothesis to
-            such a search, and `described(task, held, state_M)`: how much M hypotheses cover, and their estimates. A
-            search is a tuple that begins with its hypotheses.
+            a search that has translated nothing, and `extended(task, held, state, level)`, which adds the moves of a
+            hypothesis of a level to such a search. A search is a tuple that begins with its hypotheses.
         options: what the words may be translated into; it has the words.
         search: settings.
     """
@@ -202,22 +201,31 @@ class CompiledSpace(SearchSpace[int]):
     def _moves(self) -> dict[int, AnyArray]:
         return {}
 
+    @cached_property
+    def _level_of(self) -> dict[int, int]:
+        """How much each hypothesis covers."""
+        return {self.start: 0}
+
     def moves(self, state: int) -> AnyArray:
         """The moves of a hypothesis as records of `target`, `label` and `score`."""
         if state not in self._moves:
-            first = int(self.hypotheses.counts[1])
-            self._held[0] = self.KERNEL.extended(self.task, self._held[0], state)
-            self._moves[state] = self.hypotheses.arcs[first : self.hypotheses.counts[1]]
+            nodes, first = self.hypotheses.counts.tolist()
+            self._held[0] = self.KERNEL.extended(self.task, self._held[0], state, self._level_of[state])
+            found = self.hypotheses
+            self._moves[state] = found.arcs[first : found.counts[1]]
+            for level, node in enumerate(found.heads_L.tolist()):
+                # The newest ones come first in the stack of their level.
+                while node >= nodes:
+                    self._level_of[node] = level
+                    node = int(found.nodes["next"][node])
         return self._moves[state]
 
     def expand(self, state: int) -> Iterator[Move[int]]:
-        moves = self.moves(state)
-        covered_M, _ = self.KERNEL.described(self.task, self._held[0], moves["target"].copy())
-        for (_, target, label, score), covered in zip(moves.tolist(), covered_M.tolist(), strict=True):
-            yield Move(target, covered, score, label)
+        for _, target, label, score in self.moves(state).tolist():
+            yield Move(target, self._level_of[target], score, label)
 
     def future(self, state: int) -> float:
-        return float(self.KERNEL.described(self.task, self._held[0], np.array([state], np.int32))[1][0])
+        return float(self.hypotheses.nodes["future"][state])
 
     def scores(self, labels: Sequence[int]) -> list[float]:
         """What each step along the labels of a path scores."""
