@@ -107,11 +107,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return features_D
 
     def steps(self, space: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
-        options, steps = space.options, list[Step]()
-        for label in labels:
-            span = int(options.start_O[label]), int(options.end_O[label])
-            steps.append(Step(int(options.pair_O[label]), (span,), space.words_of(label)))
-        return tuple(steps)
+        return tuple(map(space.step, labels))
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
         """The decoder for each sentence number; see `sentence_models`."""

@@ -12,6 +12,7 @@ from xlate.kernels.search import phrase_decoder
 from xlate.kernels.search.phrase_coverage import FIVE_WAY, HIERARCHICAL, NO_REORDERING, WORD_BASED
 from xlate.kernels.search.phrase_moves import GroupScores, PhraseSentence
 from xlate.kernels.search.spans import span_futures
+from xlate.models.derivation import Step
 from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions
@@ -39,6 +40,18 @@ class PhraseMoves(UnitSpace):
 
     def units(self, labels: AnyInts | int) -> tuple[AnyInts, AnyInts]:
         return self.options.pair_O[labels], self.options.start_O[labels]
+
+    def step(self, label: int) -> Step:
+        """The step of an option; derivations of a sentence share it."""
+        if label not in self._steps:
+            options = self.options
+            span = int(options.start_O[label]), int(options.end_O[label])
+            self._steps[label] = Step(int(options.pair_O[label]), (span,), self.words_of(label))
+        return self._steps[label]
+
+    @cached_property
+    def _steps(self) -> dict[int, Step]:
+        return {}
 
     @cached_property
     def task(self) -> PhraseSentence:
