@@ -14,7 +14,7 @@ from xlate.formats.moses_table import unescape_bars
 from xlate.kernels.search.hypotheses import ARC, NODE, Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, search_graph
+from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, TextsOf, labels_of, search_graph, spelled
 from xlate.search.settings import PhraseSearch
 
 
@@ -96,8 +96,15 @@ def random_graph(rng: np.random.Generator, nodes: int = 8, arcs: int = 24) -> Se
 def enumerate_paths(graph: SearchGraph) -> list[tuple[float, list[int]]]:
     """Every path from the start to the goal, the last node."""
     paths = all_paths(ArcGraph(graph.source_A, graph.target_A, graph.goal + 1))
-    found = [(float(graph.score_A[path].sum()), graph.label_A[path].tolist()) for path in paths]
+    own = [[label for label in graph.label_A[path].tolist() if label != END_LABEL] for path in paths]
+    found = [(float(graph.score_A[path].sum()), labels) for path, labels in zip(paths, own, strict=True)]
     return sorted(found, key=lambda path: -path[0])
+
+
+def listed(graph: SearchGraph, most: int, texts_of: TextsOf | None = None) -> list[tuple[float, list[int]]]:
+    """Score and labels of the best paths."""
+    paths, score_N = graph.best_paths(most, texts_of)
+    return list(zip(score_N.tolist(), labels_of(paths), strict=True))
 
 
 def words_of(label: int) -> tuple[str, ...]:
@@ -113,10 +120,10 @@ def test_paths_are_the_sorted_enumeration(rng, ends):
         if not ends:
             graph = replace(graph, label_A=np.arange(len(graph.label_A), dtype=np.int32))
         expected = enumerate_paths(graph)
-        found = graph.best_paths(10**6)
+        found = listed(graph, 10**6)
         assert [score for score, _ in found] == pytest.approx([score for score, _ in expected])
         assert sorted(labels for _, labels in found) == sorted(labels for _, labels in expected)
-        assert graph.best_paths(3) == found[:3]
+        assert listed(graph, 3) == found[:3]
         total += len(found)
     assert total > 300
 
@@ -129,7 +136,7 @@ def test_texts_are_the_best_of_each(rng):
         best: dict[tuple[str, ...], float] = {}
         for score, labels in every:
             best.setdefault(tuple(w for label in labels for w in words_of(label)), score)
-        found = graph.best_paths(10**6, words_of)
+        found = listed(graph, 10**6, lambda labels: spelled([words_of(label) for label in labels.tolist()]))
         texts = [tuple(w for label in labels for w in words_of(label)) for _, labels in found]
         assert dict(zip(texts, (score for score, _ in found), strict=True)) == pytest.approx(best)
         assert len(texts) == len(best)
@@ -140,7 +147,7 @@ def test_texts_are_the_best_of_each(rng):
 
 def test_a_graph_without_goal_has_no_path(rng):
     graph = random_graph(rng)
-    assert replace(graph, goal=-1).best_paths(5) == []
+    assert listed(replace(graph, goal=-1), 5) == []
 
 
 def test_a_line_in_full():

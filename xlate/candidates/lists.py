@@ -28,7 +28,7 @@ from xlate.features.block import BigramIndex
 from xlate.features.phrase_sparse import STEP, SparseFeatures
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.counting.ngram_statistics import list_statistics
-from xlate.kernels.search.best_paths import GraphArcs, sample_paths
+from xlate.kernels.search.best_paths import GraphArcs, Paths, sample_paths
 from xlate.metrics.bleu import ORDER
 from xlate.text.vocabulary import EncodedText
 
@@ -41,11 +41,11 @@ class Draw:
     scale: float
     seed: int
 
-    def paths(self, arcs: GraphArcs, words: Sequence[str]) -> tuple[Ints, Ints32, Ints32]:
+    def paths(self, arcs: GraphArcs, words: Sequence[str]) -> tuple[Paths, Ints32]:
         """The distinct paths drawn from the graph of a sentence, and the count of each; see `sample_paths`."""
         generator = np.random.default_rng((zlib.crc32(" ".join(words).encode()) + self.seed) % 2**31)
         offsets_N1, labels_L, count_N = sample_paths(arcs, self.scale, self.draws, generator)
-        return offsets_N1, labels_L, count_N.astype(np.int32)
+        return Paths(offsets_N1, labels_L), count_N.astype(np.int32)
 
 
 def decoded(features_CD: AnyFloats, words: EncodedText) -> CandidateBatch:

@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from xlate.array_types import Floats
 from xlate.kernels.pairs import LEFT, NEUTRAL, RIGHT
-from xlate.search.beam import SearchGraph
+from xlate.search.beam import SearchGraph, labels_of
 
 # The units of a copied source word, and of the end of the sentence, which covers nothing.
 COPIED, END = -1, -2
@@ -157,7 +157,7 @@ def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinc
     size = len(lists)
     arcs = [(n, n + 1, place, one.score) for n, listed in enumerate(lists) for place, one in enumerate(listed)]
     graph = SearchGraph.of_arcs(arcs, [0.0] * (size + 1), [-1] * (size + 1), size)
-    for _, places in graph.best_paths(most):
+    for places in labels_of(graph.best_paths(most)[0]):
         whole = joined([derivations[place] for derivations, place in zip(lists, places, strict=True)])
         target = tuple(whole.words) if distinct else ()
         if not distinct or target not in seen:

@@ -327,14 +327,16 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         return LatticeMoves(model, self.weights_D, search, tuple(words), offsets, options, place_OR)
 
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
-        steps, place_L = list[LcsStep](), np.arange(len(labels) + 1, dtype=np.int32)
+        steps = list[LcsStep]()
+        # A search that did not reach the end has no labels.
+        label_L = np.array([*labels, END_LABEL] if labels else [], np.int32)
+        place_L = np.arange(len(label_L) + 1, dtype=np.int32)
         for label in labels:
-            if label != END_LABEL:
-                at, unit, log_p, words, _ = space.options[label]
-                side = side_of(steps[-1].source_span if steps else None, (at, at + 1))
-                steps.append(LcsStep(unit, ((at, at + 1),), words, side, log_p))
+            at, unit, log_p, words, _ = space.options[label]
+            side = side_of(steps[-1].source_span if steps else None, (at, at + 1))
+            steps.append(LcsStep(unit, ((at, at + 1),), words, side, log_p))
         graph = ArcGraph(place_L[:-1], place_L[1:], len(place_L))
-        sums_D = space.features(graph, np.array(labels, np.int32)).sum(axis=0)
+        sums_D = space.features(graph, label_L).sum(axis=0)
         return Derivation(space.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
 
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:

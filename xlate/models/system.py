@@ -14,10 +14,11 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import FeatureIndex
 from xlate.formats.moses_table import escape_bars
+from xlate.kernels.search.best_paths import Paths
 from xlate.kernels.search.hypotheses import Limits
 from xlate.models.derivation import Derivation, Span, Step, best_joined
 from xlate.scoring.weights import Weights
-from xlate.search.beam import CompiledSpace, ForcedSpace, SearchGraph, SearchSpace, search_graph
+from xlate.search.beam import CompiledSpace, ForcedSpace, SearchGraph, SearchSpace, labels_of, search_graph
 from xlate.search.lattice import Lattice, LatticeArcs, useful_arcs
 from xlate.search.processes import each_sentence
 from xlate.search.settings import AnySearch, GrammarSearch, TransformerSearch
@@ -108,7 +109,7 @@ class System(ABC, Generic[Space, Settings]):
 
     @abstractmethod
     def derivation(self, space: Space, labels: Sequence[int]) -> Derivation[Any]:
-        """The derivation along the labels of a path."""
+        """The derivation along the labels of a path, which leave out the end of the sentence."""
 
     @abstractmethod
     def arc_features(self, space: Space, found: LatticeArcs) -> LatticeArcs:
@@ -182,8 +183,12 @@ class System(ABC, Generic[Space, Settings]):
 
     def nbest_labels(self, space: Space) -> list[list[int]]:
         """The labels of the `nbest` best paths through a space, best first."""
-        graph, words_of = self.search_space(space, every_arc=True), space.words_of if self.search.distinct else None
-        return [labels for _, labels in graph.best_paths(self.search.nbest, words_of)]
+        return labels_of(self.nbest_paths(space))
+
+    def nbest_paths(self, space: Space) -> Paths:
+        """The same as arrays."""
+        graph, texts_of = self.search_space(space, every_arc=True), space.texts if self.search.distinct else None
+        return graph.best_paths(self.search.nbest, texts_of)[0]
 
     def translate_many(self, sentences: Sequence[Sequence[str]], processes: int = 1) -> Iterator[list[Derivation[Any]]]:
         """Translates tokenised sentences, in their order, with `processes` forked processes; 1 forks none.

@@ -11,10 +11,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats
+from xlate.array_types import Bools, Floats, Ints32
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import decoded, of_no_steps, of_no_words
+from xlate.candidates.lists import Draw, decoded, of_no_steps, of_no_words
+from xlate.errors import refuse_if
 from xlate.features.structure import StructureFeatures
+from xlate.kernels.search.best_paths import Paths
 from xlate.models.system import AnySystem
 from xlate.models.unit_model import AnyUnitModel
 from xlate.models.unit_system import UnitList, UnitSystem
@@ -147,6 +149,20 @@ def listed(
     rows_CD = np.array([one.features_D for one in found]).reshape(-1, len(system.feature_names))[:, :columns]
     rows_CD[:, -1] /= scale
     return decoded(rows_CD, EncodedText.from_ids([numbering.ids(one.words) for one in found]))
+
+
+def found_paths(system: AnySystem, words: Sequence[str], draw: Draw | None) -> tuple[Any, Paths, Ints32]:
+    """The space of a sentence, its `nbest` best paths or drawn ones, and how often each was drawn: 0 for the best ones.
+
+    Raises:
+        InputError: a sentence without words, or of more than the search can number.
+    """
+    refuse_if(not words, "an empty sentence has no list", None, "one word or more")
+    space = system.space(words)
+    if draw is not None:
+        return space, *draw.paths(system.search_space(space, every_arc=True).arcs, words)
+    paths = system.nbest_paths(space)
+    return space, paths, np.zeros(len(paths.offsets_N1) - 1, np.int32)
 
 
 Decoder = TypeVar("Decoder", bound=UnitSystem[Any, Any, Any, Any])

@@ -7,7 +7,7 @@ kept, so each phrase is ranked once; translating a whole text in one call is fas
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -22,6 +22,7 @@ from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED
 from xlate.phrases.table import LinkedPairs, select_phrases
+from xlate.search.beam import END_LABEL, CompiledSpace, Words, phrases_in
 from xlate.text.terms import is_hard, own_target, terms_in
 from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
 
@@ -130,23 +131,83 @@ def weighted_sum(features_ND: Floats, weights_D: Floats) -> Floats:
     return total_N
 
 
+def unit_words(target_words: Callable[[int], Words], words: Sequence[str], unit: int, start: int) -> Words:
+    """The target words of a unit, or of a copied word or a term of a sentence, by its first source word."""
+    return own_target(words, unit, start) if unit < 0 else target_words(unit)
+
+
+def units_in(
+    target: Sequence[str],
+    target_words: Callable[[int], Words],
+    words: Sequence[str],
+    unit_O: AnyInts,
+    start_O: AnyInts,
+) -> Ints:
+    """The places of those of O units of a sentence whose words occur in a translation."""
+    phrases, each = phrases_in(target), zip(unit_O.tolist(), start_O.tolist(), strict=True)
+    return np.flatnonzero([unit_words(target_words, words, *unit) in phrases for unit in each])
+
+
 def numbered_words(
-    table: LinkedPairs, vocabulary: Vocabulary, words: Sequence[str], unit_O: AnyInts, start_O: Ints32, offsets_O1: Ints
-) -> Ints32:
-    """The target words of all options as `Numbering` numbers them, shape (W,).
+    table: LinkedPairs, vocabulary: Vocabulary, words: Sequence[str], unit_O: AnyInts, start_O: AnyInts
+) -> EncodedText:
+    """The target words of O units of a sentence as `Numbering` numbers them; see `unit_texts`."""
+    ids_T, units = table.target_phrases.ids_T, (words, unit_O, start_O)
+    return unit_texts(table, ids_T, lambda own: Numbering(vocabulary, [*words, *own]).ids(own), *units)
+
+
+def unit_texts(
+    table: LinkedPairs,
+    ids_T: Ints32,
+    own_ids: Callable[[Sequence[str]], Ints32],
+    words: Sequence[str],
+    unit_O: AnyInts,
+    start_O: AnyInts,
+) -> EncodedText:
+    """The target words of O units of a sentence by number.
 
     Args:
-        table: of the pairs or rules that options are.
-        vocabulary: of its target words.
+        table: of the units.
+        ids_T: the numbers of the words of its target phrases.
+        own_ids: gives the numbers of the words of copies and terms.
         words: of the sentence.
-        unit_O: the pair of each option, negative for a copied source word or a term.
+        unit_O: the number of each unit, negative for a copied source word or a term.
         start_O: the first source word of each.
-        offsets_O1: where the words of each option go.
     """
-    rows = np.flatnonzero(unit_O < 0)
-    own = joined_targets(words, unit_O[rows], start_O[rows])[1]
-    own_ids = Numbering(vocabulary, [*words, *own]).ids(own)
-    return option_words(table, table.target_phrases.ids_T, own_ids, unit_O, offsets_O1)
+    own_O, length_O = unit_O < 0, np.empty(len(unit_O), np.int64)
+    length_O[~own_O] = lengths_of(table.target_phrases.offsets_S1, table.target_B[unit_O[~own_O]])
+    offsets_N1, own = joined_targets(words, unit_O[own_O], start_O[own_O])
+    length_O[own_O] = np.diff(offsets_N1)
+    offsets_O1 = offsets_of(length_O)
+    return EncodedText(option_words(table, ids_T, own_ids(own), unit_O, offsets_O1), offsets_O1)
+
+
+class UnitSpace(CompiledSpace):
+    """The moves of a compiled search whose labels stand for units of a model, copied words, and terms.
+
+    Attributes:
+        model: the blocks, phrase pairs or rules, in a `table`.
+    """
+
+    model: Any
+
+    @abstractmethod
+    def units(self, labels: AnyInts | int) -> tuple[AnyInts, AnyInts]:
+        """The units and the first source words of labels, or those of one; none is the end of the sentence."""
+
+    def words_of(self, label: int) -> Words:
+        if label not in self._words:
+            unit, start = map(int, self.units(label))
+            self._words[label] = unit_words(self.model.target_words, self.options.words, unit, start)
+        return self._words[label]
+
+    @cached_property
+    def _words(self) -> dict[int, Words]:
+        return {END_LABEL: ()}
+
+    def texts(self, labels: Ints32) -> EncodedText:
+        table, vocabulary = self.model.table, self.model.target_vocabulary
+        return numbered_words(table, vocabulary, self.options.words, *self.units(labels))
 
 
 def own_cells(words: Sequence[str], longest: int, cell_O: Ints) -> tuple[Ints, Ints]:

@@ -15,13 +15,12 @@ from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import FeatureIndex
 from xlate.kernels.lm import PhrasesAlone
+from xlate.kernels.search.best_paths import Paths
 from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
-from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of
 from xlate.models.system import System, checked_weights
-from xlate.models.unit_model import AnyUnitModel
+from xlate.models.unit_model import AnyUnitModel, UnitSpace
 from xlate.scoring.weights import Weights
-from xlate.search.beam import CompiledSpace
 from xlate.search.lattice import LatticeArcs
 from xlate.search.settings import StackSearch
 from xlate.text.vocabulary import END_ID, EncodedText, Vocabulary
@@ -56,7 +55,7 @@ class UnitList(Protocol):
 
 
 Model = TypeVar("Model", bound=AnyUnitModel)
-Moves = TypeVar("Moves", bound=CompiledSpace)
+Moves = TypeVar("Moves", bound=UnitSpace)
 Stacks = TypeVar("Stacks", bound=StackSearch)
 Listed = TypeVar("Listed", bound=UnitList)
 SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
@@ -159,9 +158,9 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
     def list_of(self, space: Moves, paths: Paths) -> Listed:
         """Derivations of a space as arrays."""
 
-    @abstractmethod
     def space_list(self, space: Moves) -> Listed:
-        """The `nbest` best derivations of a space as arrays; compiled search only, except bottom-up."""
+        """The `nbest` best derivations of a space as arrays."""
+        return self.list_of(space, self.nbest_paths(space))
 
     @abstractmethod
     def steps(self, space: Moves, labels: Sequence[int]) -> tuple[Step, ...]:

@@ -12,16 +12,17 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.array_types import AnyArray, Floats, Ints32
 from xlate.arrays.ragged import offsets_of
-from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
+from xlate.kernels.search.best_paths import GraphArcs, Paths, Texts, k_best_paths
 from xlate.kernels.search.hypotheses import Hypotheses, Limits
+from xlate.text.vocabulary import EncodedText
 
 State = TypeVar("State", bound=Hashable)
 Words = tuple[str, ...]
 
 
-# The last label of every path: the end of the sentence.
+# The label of the last arc of every path, the end of the sentence, which is left out of the labels of a path.
 END_LABEL = -1
 # The readable search does its own pruning.
 EVERY_MOVE = Limits(0, 0, -np.inf, True)
@@ -73,42 +74,47 @@ class SearchGraph:
         return GraphArcs(source_A, target_A, label_A, np.ascontiguousarray(self.score_A), self.goal, len(self.score_N))
 
     def best_labels(self) -> list[int]:
-        """The labels along the best path, first to last."""
+        """The labels along the best path, first to last, without the end of the sentence."""
         labels: list[int] = []
         node = self.goal
         while node > 0:
             arc = int(self.best_arc_N[node])
             labels.append(int(self.label_A[arc]))
             node = int(self.source_A[arc])
-        return labels[::-1]
+        return [label for label in labels[::-1] if label != END_LABEL]
 
-    def best_paths(
-        self, most: int, words_of: Callable[[int], tuple[str, ...]] | None = None
-    ) -> list[tuple[float, list[int]]]:
-        """Score and labels of the best `most` paths from start to goal, best first.
+    def best_paths(self, most: int, texts_of: TextsOf | None = None) -> tuple[Paths, Floats]:
+        """The best `most` paths from start to goal, best first, without the end of the sentence, and their scores.
 
-        If arcs are labelled with the end of the sentence, `END_LABEL` is the last label of every path. With `words_of`,
-        which gives the target words of a label, only the best of the paths with equal words is included.
+        With `texts_of`, only the best of the paths with equal words is included.
         """
-        if self.goal == 0:
-            # The start is the goal: there is one path, without arcs.
-            return [(0.0, [])]
-        labels, place_A = np.unique(self.label_A, return_inverse=True)
-        ends = int((labels < 0).sum())
-        phrases = [] if words_of is None else [words_of(label) for label in labels[ends:].tolist()]
-        texts = Texts(*spelled(phrases), bool(words_of))
-        arcs = self.arcs._replace(label_A=place_A.astype(np.int32) - np.int32(ends))
-        offsets_N1, places_L, score_N = k_best_paths(arcs, texts, most)
-        found = labels[ends:][places_L].tolist()
-        paths = [[*found[a:b], *[END_LABEL][:ends]] for a, b in pairwise(offsets_N1.tolist())]
-        return list(zip(score_N.tolist(), paths, strict=True))
+        # Only the labels of arcs are spelled out, because a sentence may have far more. The last place is of the end.
+        used_O1 = np.zeros(int(self.label_A.max(initial=END_LABEL)) + 2, np.bool_)
+        used_O1[self.label_A] = True
+        labels, number_O1 = np.flatnonzero(used_O1[:-1]).astype(np.int32), np.cumsum(used_O1, dtype=np.int32) - 1
+        number_O1[END_LABEL] = END_LABEL
+        words = spelled([]) if texts_of is None else texts_of(labels)
+        texts = Texts(words.offsets_S1, words.ids_T, distinct=texts_of is not None)
+        arcs = self.arcs._replace(label_A=number_O1[self.label_A])
+        offsets_N1, numbers_L, score_N = k_best_paths(arcs, texts, most)
+        return Paths(offsets_N1, labels[numbers_L]), score_N
 
 
-def spelled(phrases: Sequence[Words]) -> tuple[Ints, Ints32]:
-    """Offsets (U + 1,) of U phrases, and the words of all of them as numbers, (W,); equal words get equal numbers."""
+def labels_of(paths: Paths) -> list[list[int]]:
+    """The labels of each path."""
+    labels = paths.labels_L.tolist()
+    return [labels[a:b] for a, b in pairwise(paths.offsets_N1.tolist())]
+
+
+# Gives the target words of labels, equal words by equal numbers.
+TextsOf = Callable[[Ints32], EncodedText]
+
+
+def spelled(phrases: Sequence[Words]) -> EncodedText:
+    """Phrases by the numbers of their words; equal words get equal numbers."""
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(word, len(numbers)) for phrase in phrases for word in phrase]
-    return offsets_of([len(phrase) for phrase in phrases]), np.array(ids, np.int32)
+    return EncodedText(np.array(ids, np.int32), offsets_of([len(phrase) for phrase in phrases]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +152,10 @@ class SearchSpace(ABC, Generic[State]):
     def words_of(self, label: int) -> Words:
         """The target words of the step with this label."""
 
+    def texts(self, labels: Ints32) -> EncodedText:
+        """The target words of the steps with these labels; equal words have equal numbers."""
+        return spelled([self.words_of(label) for label in labels.tolist()])
+
     def coverage(self, state: State) -> Hashable:  # noqa: ARG002
         """What coverage pruning groups states by; by default, all states are one group."""
         return None
@@ -157,9 +167,8 @@ class CompiledSpace(SearchSpace[int]):
     Attributes:
         KERNEL: the module of the compiled search. Its functions `search` and, for cube pruning, `search_cubes` take the
             task and return what `SearchGraph.of_hypotheses` takes. The readable search calls `begun(task)`, which gives
-            a search that has translated nothing, `extended(task, held, state)`, which adds the moves of a hypothesis to
-            such a search, and `described(task, held, state_M)`: how much M hypotheses cover, and their estimates. A
-            search is a tuple that begins with its hypotheses.
+            a search that has translated nothing, and `extended(task, held, state, level)`, which adds the moves of a
+            hypothesis of a level to such a search. A search is a tuple that begins with its hypotheses.
         options: what the words may be translated into; it has the words.
         search: settings.
     """
@@ -202,22 +211,31 @@ class CompiledSpace(SearchSpace[int]):
     def _moves(self) -> dict[int, AnyArray]:
         return {}
 
+    @cached_property
+    def _level_of(self) -> dict[int, int]:
+        """How much each hypothesis covers."""
+        return {self.start: 0}
+
     def moves(self, state: int) -> AnyArray:
         """The moves of a hypothesis as records of `target`, `label` and `score`."""
         if state not in self._moves:
-            first = int(self.hypotheses.counts[1])
-            self._held[0] = self.KERNEL.extended(self.task, self._held[0], state)
-            self._moves[state] = self.hypotheses.arcs[first : self.hypotheses.counts[1]]
+            nodes, first = self.hypotheses.counts.tolist()
+            self._held[0] = self.KERNEL.extended(self.task, self._held[0], state, self._level_of[state])
+            found = self.hypotheses
+            self._moves[state] = found.arcs[first : found.counts[1]]
+            for level, node in enumerate(found.heads_L.tolist()):
+                # The newest ones come first in the stack of their level.
+                while node >= nodes:
+                    self._level_of[node] = level
+                    node = int(found.nodes["next"][node])
         return self._moves[state]
 
     def expand(self, state: int) -> Iterator[Move[int]]:
-        moves = self.moves(state)
-        covered_M, _ = self.KERNEL.described(self.task, self._held[0], moves["target"].copy())
-        for (_, target, label, score), covered in zip(moves.tolist(), covered_M.tolist(), strict=True):
-            yield Move(target, covered, score, label)
+        for _, target, label, score in self.moves(state).tolist():
+            yield Move(target, self._level_of[target], score, label)
 
     def future(self, state: int) -> float:
-        return float(self.KERNEL.described(self.task, self._held[0], np.array([state], np.int32))[1][0])
+        return float(self.hypotheses.nodes["future"][state])
 
     def scores(self, labels: Sequence[int]) -> list[float]:
         """What each step along the labels of a path scores."""

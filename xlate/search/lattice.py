@@ -27,6 +27,7 @@ from xlate.kernels.search.lattice_passes import (
     trimmed,
 )
 from xlate.search.beam import SearchGraph, Words, spelled
+from xlate.text.vocabulary import EncodedText
 
 
 class LatticeArcs(NamedTuple):
@@ -157,7 +158,7 @@ class Lattice:
         return np.array([len(phrase) for phrase in self.phrases], np.int64)[self.phrase_A]
 
     @cached_property
-    def spelled(self) -> tuple[Ints, Ints32]:
+    def spelled(self) -> EncodedText:
         """The phrases as numbers; see `beam.spelled`."""
         return spelled(self.phrases)
 
@@ -266,9 +267,8 @@ def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyIn
         most: how many paths there are at most.
     """
     goal = graph.nodes - 1
-    offsets_U1, ids_W = lattice.spelled
-    places, offsets_B1 = gathered(offsets_U1, lattice.phrase_A[arc_B])
-    texts = Texts(offsets_B1, ids_W[places], distinct=True, newest_first=True)
+    places, offsets_B1 = gathered(lattice.spelled.offsets_S1, lattice.phrase_A[arc_B])
+    texts = Texts(offsets_B1, lattice.spelled.ids_T[places], distinct=True, newest_first=True)
     labels_B = np.arange(len(score_B), dtype=np.int32)
     # Memory is allocated for as many paths as requested, so request no more than there are.
     log_paths = float(arc_posteriors(graph, np.zeros(len(score_B)))[0])

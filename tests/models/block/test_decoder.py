@@ -20,8 +20,9 @@ from tests.models.small_models import (
     random_words,
     with_more,
 )
+from tests.parts import from_python
 from xlate.errors import InputError
-from xlate.kernels.search.distortion_decoder import level_and_future
+from xlate.kernels.search import distortion_decoder
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
 from xlate.models.distortion import DistortionDecoder, DistortionModel
@@ -30,6 +31,7 @@ from xlate.text.vocabulary import EncodedText, Vocabulary
 
 EVERYTHING: dict[str, Any] = {"beam": 10**9, "threshold": 0.0, "option_order": "count", "options": 2}
 MODES = ["mon", "swap", "swap_or"]
+rest_estimate = from_python(distortion_decoder.rest_estimate)
 EACH_MODEL = pytest.mark.parametrize("name", [*MODES, "distortion"])
 
 
@@ -198,7 +200,7 @@ def test_the_estimate_of_a_coverage_is_that_of_its_gaps(first, mask):
     for begin in set(range(n)) - covered:
         if begin == 0 or begin - 1 in covered:
             total += future_nn[begin, next(end for end in range(begin, n + 1) if end in covered or end == n)]
-    assert level_and_future((first << 48) | mask, n, future_nn) == pytest.approx((len(covered), total))
+    assert rest_estimate(first, mask, n, future_nn) == pytest.approx(total)
 
 
 def test_unusable_weights_and_too_long_a_sentence():

@@ -17,7 +17,6 @@ from xlate.kernels.pairs import NEUTRAL
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.lists import with_units
 from xlate.models.distortion import DistortionDecoder
-from xlate.search.beam import END_LABEL
 from xlate.search.settings import DistortionSearch
 from xlate.text.vocabulary import EncodedText, Numbering
 
@@ -71,13 +70,13 @@ def test_lists_hold_what_the_derivations_do(name: str, distinct: bool) -> None:
 def test_drawn_lists_are_those_of_the_system(name: str) -> None:
     decoder, words = system(name, 2), random_words(np.random.default_rng(2), 5)
     draw = Draw(40, 0.5, 7)
-    space, drawn = decoder.space(words), draw.paths(decoder.graph(words).arcs, words)
-    paths = pairwise(drawn[0].tolist())
-    found = [decoder.derivation(space, [*drawn[1][a:b].tolist(), END_LABEL]) for a, b in paths]
+    space, ((offsets_N1, labels_L), draws_C) = decoder.space(words), draw.paths(decoder.graph(words).arcs, words)
+    paths = pairwise(offsets_N1.tolist())
+    found = [decoder.derivation(space, labels_L[a:b].tolist()) for a, b in paths]
     made = with_units(decoder, words, draw)
     check(name, decoder, words, found, made)
     assert made.draws_C is not None
-    assert made.draws_C.tolist() == drawn[2].tolist()
+    assert made.draws_C.tolist() == draws_C.tolist()
 
 
 @pytest.mark.parametrize("name", ["swap", "distortion"])

@@ -46,7 +46,6 @@ from xlate.models.run_files import weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
-from xlate.search.beam import END_LABEL
 from xlate.settings import Json
 from xlate.text.vocabulary import WordNumbers
 from xlate.tuners.settings import TuneConfig
@@ -302,7 +301,7 @@ def _oracle_steps(
     texts = numbers.encode(" ".join(word for label in labels for word in moves.words_of(label)) for labels in listed)
     bleu_H = sentence_bleu(ngram_statistics(texts, np.array([0, len(texts)]), wanted, np.array([0, len(wanted)])))
     used: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for label in {label for labels in listed for label in labels} - {END_LABEL}:
+    for label in {label for labels in listed for label in labels}:
         used[moves.span(label)].add(int(moves.options.block_O[label // moves.LABELS]))
     lm, before_end = work.lm, 0
     state = int(lm.begin_state)

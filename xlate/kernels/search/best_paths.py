@@ -28,6 +28,13 @@ class GraphArcs(NamedTuple):
     nodes: int
 
 
+class Paths(NamedTuple):
+    """N derivations of L steps in total: those of derivation i are `labels_L[offsets_N1[i]:offsets_N1[i + 1]]`."""
+
+    offsets_N1: Ints
+    labels_L: Ints32
+
+
 @loop
 def leaving(source_A: Ints32, target_A: Ints32, reached_N: Floats) -> tuple[Ints, Ints32]:
     """The arcs that leave each node for one whose number in `reached_N` is not minus infinity: offsets (N+1), arcs."""

@@ -60,15 +60,6 @@ def cover_after(cover: int, begin: int, end: int, orientation: int) -> int:
     return cover_of(end, 0, 0, True)
 
 
-@loop
-def level_and_future(cover: int, n: int, future_nn: Floats) -> tuple[int, float]:
-    """How many words are covered (one more at the end), and the estimate of the gap and of what comes after."""
-    frontier, gap_start, gap_end, _ = parts_of(cover)
-    if frontier > n:
-        return frontier, 0.0
-    return frontier - (gap_end - gap_start), future_nn[gap_start, gap_end] + future_nn[frontier, n]
-
-
 @inner
 def next_spans(cover: int, n: int, longest: int, fillable_C: Bools, swaps: bool, spans_X3: Ints) -> int:
     """Writes the spans that may be translated next, with their orientations.
@@ -166,7 +157,7 @@ def search(task: Task) -> tuple[AnyArray, AnyArray, int]:
     (found,), limits = begun(task), task.limits
     for level in range(task.sentence.words + 1):
         for node in survivors(found, limits, level):
-            found = _moved(task, limits, found, node)
+            found = _moved(task, limits, found, node, level)
     return finished(found)
 
 
@@ -181,14 +172,14 @@ def begun(task: Any) -> Held:
 
 
 @loop
-def extended(task: Task, held: Held, node: int) -> Held:
-    """The search with the moves of one hypothesis."""
-    return (_moved(task, task.limits, held[0], node),)
+def extended(task: Task, held: Held, node: int, level: int) -> Held:
+    """The search with the moves of one hypothesis of a level."""
+    return (_moved(task, task.limits, held[0], node, level),)
 
 
 @inner
-def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
-    """The search with the moves of one hypothesis; limits and arrays on their own make it faster."""
+def _moved(task: Task, limits: Limits, search: Hypotheses, node: int, level: int) -> Hypotheses:
+    """The search with the moves of one hypothesis of a level; limits and arrays on their own make it faster."""
     sentence, spans_X3 = task.sentence, task.spans_X3
     n = sentence.words
     search = with_room(search, len(sentence.block_O) + 1)
@@ -198,8 +189,9 @@ def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypothe
         cell = begin * sentence.longest + end - begin - 1
         first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
         if first < last:
-            _extend(task, limits, search, node, cover_after(cover, begin, end, orientation), orientation, (first, last))
-    if level_and_future(cover, n, sentence.future_nn)[0] == n:
+            after = cover_after(cover, begin, end, orientation), level + end - begin
+            _extend(task, limits, search, node, after, orientation, (first, last))
+    if level == n:
         score = 0.0
         if task.end_word >= 0:
             score = (
@@ -208,16 +200,6 @@ def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypothe
         key = key_of(cover_of(n + 1, 0, 0, False), join(NONE, 0), 0)
         add_move(search, limits, node, key, n + 1, 0.0, score, NONE)
     return search
-
-
-@loop
-def described(task: Task, held: Held, node_M: Ints32) -> tuple[Ints, Floats]:
-    """The level of each of M hypotheses, and the estimate of the score still to come."""
-    level_M, future_M = np.empty(len(node_M), dtype=np.int64), np.empty(len(node_M))
-    for m in range(len(node_M)):
-        cover = held[0].nodes[node_M[m]].first
-        level_M[m], future_M[m] = level_and_future(cover, task.sentence.words, task.sentence.future_nn)
-    return level_M, future_M
 
 
 @loop
@@ -234,10 +216,16 @@ def workspace(sentence: SentenceArrays) -> tuple[Ints, Floats, Ints, Bools]:
 
 @inner
 def _extend(
-    task: Task, limits: Limits, search: Hypotheses, node: int, cover: int, orientation: int, options: tuple[int, int]
+    task: Task,
+    limits: Limits,
+    search: Hypotheses,
+    node: int,
+    after: tuple[int, int],
+    orientation: int,
+    options: tuple[int, int],
 ) -> None:
-    """Adds the moves to a cover by the options of one span, first and last; there must be room."""
-    task, search, (first, last) = lent(task), lent(search), options
+    """Adds the moves to a cover and a level by the options of one span, first and last; there must be room."""
+    task, search, (first, last), (cover, level) = lent(task), lent(search), options, after
     model, sentence, score_O, lm_state_O = task.model, task.sentence, task.score_O, task.lm_state_O
     phrases, offsets_O1 = sentence.phrase_words_W, sentence.phrase_offsets_O1
     context, lm_state = high(search.nodes[node].second), low(search.nodes[node].second)
@@ -250,7 +238,8 @@ def _extend(
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)
         score_O[option], lm_state_O[option] = score, said.after
     normalizer = log_sum_exp(score_O, first, last) if task.local else 0.0
-    level, future = level_and_future(cover, sentence.words, sentence.future_nn)
+    frontier, gap_start, gap_end, _ = parts_of(cover)
+    future = sentence.future_nn[gap_start, gap_end] + sentence.future_nn[frontier, sentence.words]
     for option in range(first, last):
         if orientation != LEFT or sentence.left_O[option]:
             behind = sentence.context_O[option] if orientation != LEFT else NONE

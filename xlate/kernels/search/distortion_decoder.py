@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import inlined, inner, lent, loop
 from xlate.kernels.features.blocks import bigrams_weight
@@ -72,19 +70,19 @@ def search(task: Task) -> tuple[AnyArray, AnyArray, int]:
     (found,), limits = begun(task), task.limits
     for level in range(task.sentence.words + 1):
         for node in survivors(found, limits, level):
-            found = _moved(task, limits, found, node)
+            found = _moved(task, limits, found, node, level)
     return finished(found)
 
 
 @loop
-def extended(task: Task, held: Held, node: int) -> Held:
-    """The search with the moves of one hypothesis."""
-    return (_moved(task, task.limits, held[0], node),)
+def extended(task: Task, held: Held, node: int, level: int) -> Held:
+    """The search with the moves of one hypothesis of a level."""
+    return (_moved(task, task.limits, held[0], node, level),)
 
 
 @inner
-def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
-    """The search with the moves of one hypothesis; limits and arrays on their own make it faster.
+def _moved(task: Task, limits: Limits, search: Hypotheses, node: int, level: int) -> Hypotheses:
+    """The search with the moves of one hypothesis of a level; limits and arrays on their own make it faster.
 
     A block may cover any uncovered span such that, afterwards, the rightmost covered word is less than `window` after
     the first uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
@@ -97,36 +95,13 @@ def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypothe
             if (mask >> (end - 1 - first)) & 1:
                 break
             if allowed(cover(first, mask, start, end)[1], task.max_skips, task.window):
-                _expand(task, limits, search, node, start, end)
-    if first == n:
+                _expand(task, limits, search, node, level, start, end)
+    if level == n:
         score = 0.0
         if task.end_word >= 0:
             score = -task.first_weight * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
         add_move(search, limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
     return search
-
-
-@loop
-def level_and_future(coverage: int, n: int, future_nn: Floats) -> tuple[int, float]:
-    """How many words are covered (one more at the end), and the estimates of all uncovered intervals."""
-    if coverage == END:
-        return n + 1, 0.0
-    first, mask = uncover(coverage)
-    level, rest = first, mask
-    while rest:
-        rest &= rest - 1
-        level += 1
-    return level, rest_estimate(first, mask, n, future_nn)
-
-
-@loop
-def described(task: Task, held: Held, node_M: Ints32) -> tuple[Ints, Floats]:
-    """The level of each of M hypotheses, and the estimate of the score still to come."""
-    level_M, future_M = np.empty(len(node_M), dtype=np.int64), np.empty(len(node_M))
-    for m in range(len(node_M)):
-        coverage = held[0].nodes[node_M[m]].first
-        level_M[m], future_M[m] = level_and_future(coverage, task.sentence.words, task.sentence.future_nn)
-    return level_M, future_M
 
 
 @inlined
@@ -163,8 +138,8 @@ def allowed(mask: int, max_skips: int, window: int) -> bool:
 
 
 @loop
-def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: int, end: int) -> None:
-    """Adds a move for every option of one span; there must be room."""
+def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, level: int, start: int, end: int) -> None:
+    """Adds a move of a hypothesis of a level for every option of one span; there must be room."""
     task, search = lent(task), lent(search)
     model, sentence = task.model, task.sentence
     before = search.nodes[node]
@@ -172,7 +147,7 @@ def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: in
     first, mask = uncover(before.first)
     first, mask = cover(first, mask, start, end)
     covered = (first << WIDEST_WINDOW) | mask
-    level, future = level_and_future(covered, sentence.words, sentence.future_nn)
+    future = rest_estimate(first, mask, sentence.words, sentence.future_nn)
     phrases, offsets_O1 = sentence.phrase_words_W, sentence.phrase_offsets_O1
     cell = start * sentence.longest + end - start - 1
     for option in range(sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]):
@@ -183,7 +158,7 @@ def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: in
         if context >= 0 and block >= 0:
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)
         key = key_of(covered, join(sentence.context_O[option], said.after), end)
-        add_move(search, limits, node, key, level, future, score, option)
+        add_move(search, limits, node, key, level + end - start, future, score, option)
 
 
 @inner

@@ -33,14 +33,14 @@ PRUNED = -2
 HALF = 32
 LOW = (1 << HALF) - 1
 
-# A hypothesis: its key, score, score plus future estimate, best arc, and the next one of its stack.
+# A hypothesis: its key, score, the estimate of the score to come, best arc, and the next one of its stack.
 NODE = np.dtype(
     [
         ("first", np.int64),
         ("second", np.int64),
         ("third", np.int64),
         ("score", np.float64),
-        ("estimate", np.float64),
+        ("future", np.float64),
         ("arc", np.int32),
         ("next", np.int32),
     ]
@@ -144,7 +144,7 @@ def add_move(
     improved = total > nodes[node].score
     if improved:
         nodes[node].score = total
-        nodes[node].estimate = total + future
+        nodes[node].future = future
         nodes[node].arc = counts[1] if parent >= 0 else NONE
         _enter(search, limits, node, level)
     if parent >= 0 and (improved or limits.every_arc):
@@ -168,7 +168,7 @@ def _find_or_add(search: Hypotheses, key: Key) -> int:
     slots_H[slot] = number
     node = nodes[number]
     node.first, node.second, node.third = key
-    node.score, node.estimate, node.arc, node.next = -np.inf, -np.inf, NONE, PRUNED
+    node.score, node.future, node.arc, node.next = -np.inf, 0.0, NONE, PRUNED
     return int(number)
 
 
@@ -181,7 +181,7 @@ def _slot(first: int, second: int, third: int, mask: np.uint64) -> np.uint64:
 @embedded
 def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
     """Puts a hypothesis into its stack unless it is there, and raises the bar if the stack has outgrown the beam."""
-    estimate = search.nodes[node].estimate
+    estimate = search.nodes[node].score + search.nodes[node].future
     if estimate > search.tops_L[level]:
         search.tops_L[level] = estimate
         search.bars_L[level] = max(search.bars_L[level], estimate + limits.log_threshold)
@@ -198,14 +198,15 @@ def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
 def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
     """Leaves the best `beam` hypotheses of a stack, and any ties, in its chain."""
     members = _members(search, level)
-    estimates = search.nodes["estimate"][members]
+    estimates = _estimates(search, members)
     place = len(members) - beam
     search.bars_L[level] = max(search.bars_L[level], np.partition(estimates, place)[place])
     search.heads_L[level] = NONE
     search.sizes_L[level] = 0
-    for node in members[::-1]:
+    for at in range(len(members) - 1, -1, -1):
+        node = members[at]
         search.nodes[node].next = PRUNED
-        if search.nodes[node].estimate >= search.bars_L[level]:
+        if estimates[at] >= search.bars_L[level]:
             search.nodes[node].next = search.heads_L[level]
             search.heads_L[level] = node
             search.sizes_L[level] += 1
@@ -221,13 +222,23 @@ def _members(search: Hypotheses, level: int) -> Ints:
     return members
 
 
+@inner
+def _estimates(search: Hypotheses, members: Ints) -> Floats:
+    """The score of each hypothesis and the estimate of the score to come, together."""
+    estimates = np.empty(len(members))
+    for at in range(len(members)):
+        node = search.nodes[members[at]]
+        estimates[at] = node.score + node.future
+    return estimates
+
+
 @loop
 def survivors(search: Hypotheses, limits: Limits, level: int) -> Ints:
     """The hypotheses of a level that are expanded, best first; ties in order of creation."""
     members = np.sort(_members(search, level))
-    estimates = search.nodes["estimate"][members]
-    kept = members[estimates >= search.bars_L[level]]
-    ordered: Ints = kept[np.argsort(-search.nodes["estimate"][kept], kind="mergesort")]
+    estimates = _estimates(search, members)
+    kept = estimates >= search.bars_L[level]
+    ordered: Ints = members[kept][np.argsort(-estimates[kept], kind="mergesort")]
     if limits.group_beam > 0:
         ordered = _best_of_groups(search.nodes, ordered, limits.group_beam)
     return ordered[: limits.beam] if limits.beam > 0 else ordered

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.array_types import AnyArray, Ints
 from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.lm import fetch_ahead
 from xlate.kernels.memory import Trie, room
@@ -55,7 +53,6 @@ from xlate.kernels.search.phrase_moves import (
     nodes_of_move,
     orient,
     reaches,
-    rest_distortion,
     shift_of,
     spot_of,
     target_of,
@@ -125,30 +122,15 @@ def begun(sentence: PhraseSentence) -> Held:
 
 
 @loop
-def extended(sentence: PhraseSentence, held: Held, node: int) -> Held:
-    """The search with all moves of one hypothesis, for the readable search."""
+def extended(sentence: PhraseSentence, held: Held, node: int, level: int) -> Held:
+    """The search with all moves of one hypothesis of a level, for the readable search."""
     work = Work(sentence, held[0], held[1], held[2])
-    if work.coverages.covers[cover_of(work.search.nodes[node])].level == sentence.words:
+    if level == sentence.words:
         work = with_room_for(work, 1, 0)
         end_sentence(work, node)
     else:
         work = _with_moves(work, node)
     return work.search, work.coverages, work.stacks
-
-
-@loop
-def described(sentence: PhraseSentence, held: Held, node_M: Ints32) -> tuple[Ints, Floats]:
-    """How many words each of M hypotheses has translated, one more after the end, and the estimate of the rest."""
-    (search, coverages, _), size = held, len(node_M)
-    level_M, future_M = np.full(size, sentence.words + 1, dtype=np.int64), np.zeros(size)
-    for m in range(size):
-        node = search.nodes[node_M[m]]
-        cover = cover_of(node)
-        if cover != NONE:
-            rest = rest_distortion(coverages, sentence, cover, end_of(node))
-            level_M[m] = coverages.covers[cover].level
-            future_M[m] = coverages.covers[cover].future - sentence.distortion_weight * rest
-    return level_M, future_M
 
 
 @loop

@@ -10,6 +10,7 @@ from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.compiled import inner, lent, loop
 from xlate.kernels.lm import NgramArrays, PhrasesAlone, phrase_logprob, step
 from xlate.kernels.memory import ROOT, Trie, child, new_trie, room
+from xlate.kernels.search.best_paths import Paths
 from xlate.kernels.search.phrase_coverage import (
     HIERARCHICAL,
     OPEN,
@@ -23,13 +24,6 @@ from xlate.kernels.search.phrase_coverage import (
 from xlate.kernels.search.phrase_moves import END_OPTION, Histories, Spot, move_value
 
 NONE = -1
-
-
-class Paths(NamedTuple):
-    """N derivations of L steps in total: those of derivation i are `labels_L[offsets_N1[i]:offsets_N1[i + 1]]`."""
-
-    offsets_N1: Ints
-    labels_L: Ints32
 
 
 class PathOptions(NamedTuple):

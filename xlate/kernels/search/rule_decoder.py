@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
+from xlate.array_types import AnyArray, Bools, Floats, Ints
 from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, fetch_ahead, phrase_logprob, remembered, step
 from xlate.kernels.memory import ROOT, Trie, child, new_trie, room
@@ -325,39 +325,15 @@ def begun(sentence: RuleSentence) -> Held:
 
 
 @loop
-def extended(sentence: RuleSentence, held: Held, node: int) -> Held:
-    """The search with all moves of one hypothesis, for the readable search."""
+def extended(sentence: RuleSentence, held: Held, node: int, level: int) -> Held:
+    """The search with all moves of one hypothesis of a level, for the readable search."""
     work = RuleWork(sentence, held[0], held[1], held[2])
-    stack = work.search.nodes[node].first
-    if stack == ROOT:
+    if level == sentence.words:
         work = with_room_for(work, 1, 0)
         end_sentence(work, node)
     else:
-        work = _with_moves(work, node, level_of(sentence, work.trie, stack))
+        work = _with_moves(work, node, level)
     return work.search, work.trie, work.future_N
-
-
-@loop
-def described(sentence: RuleSentence, held: Held, node_M: Ints32) -> tuple[Ints, Floats]:
-    """How many words each of M hypotheses has translated, one more after the end, and the estimate of the rest."""
-    (search, trie, future_N), size = held, len(node_M)
-    level_M, future_M = np.full(size, sentence.words + 1, dtype=np.int64), np.zeros(size)
-    for m in range(size):
-        stack = search.nodes[node_M[m]].first
-        if stack != NONE:
-            level_M[m], future_M[m] = level_of(sentence, trie, stack), future_N[stack]
-    return level_M, future_M
-
-
-@inner
-def level_of(sentence: RuleSentence, trie: Trie, stack: int) -> int:
-    """How many words are in no open span of a stack."""
-    level, size = sentence.words, sentence.words + 1
-    while stack != ROOT:
-        span = int(trie.word_N[stack]) // sentence.structure.parents % (size * size)
-        level -= span % size - span // size
-        stack = int(trie.parent_N[stack])
-    return level
 
 
 @loop

@@ -15,7 +15,6 @@ from xlate.arrays.ragged import gathered, row_numbers
 from xlate.features.block import BigramIndex
 from xlate.kernels.memory import best_of_rows
 from xlate.kernels.pairs import LETTERS, NEUTRAL, RIGHT
-from xlate.kernels.search.best_paths import Texts
 from xlate.kernels.search.block_decoder import LONGEST_SENTENCE
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockLexicon, BlockModel
@@ -33,7 +32,6 @@ from xlate.models.block.moves import (
 )
 from xlate.models.derivation import COPIED, END, Derivation
 from xlate.models.system import System
-from xlate.models.unit_model import numbered_words
 from xlate.scoring.weights import Weights
 from xlate.search.beam import END_LABEL
 from xlate.search.lattice import LatticeArcs, chosen_arcs, linear_scores
@@ -119,8 +117,9 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # a class cannot name its parameter
 
     def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
-        labels = [label for label in labels if label != END_LABEL or self.search.end_of_sentence]
-        label_S, size = np.array(labels, np.int32), len(labels)
+        # A search that did not reach the end has no labels.
+        ended = [*labels, END_LABEL] if labels and self.search.end_of_sentence else labels
+        label_S, size = np.array(ended, np.int32), len(ended)
         graph = ArcGraph(np.arange(size, dtype=np.int32), np.arange(1, size + 1, dtype=np.int32), size + 1)
         floats_SD = self.floats(space, graph, label_S)
         steps = self._steps(space, label_S, floats_SD)
@@ -164,14 +163,6 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
                 )
             )
         return steps
-
-    def texts(self, space: Moves) -> Texts:
-        """The target words of each label of a space."""
-        options, vocabulary = space.options, self.model.target_vocabulary
-        offsets_O1, units = options.phrase_offsets_O1, (options.words, options.block_O, options.start_O)
-        ids_W = numbered_words(self.model.blocks.table, vocabulary, *units, offsets_O1)
-        places, offsets_L1 = gathered(offsets_O1, np.repeat(np.arange(len(options)), space.LABELS))
-        return Texts(offsets_L1, ids_W[places], self.search.distinct)
 
     def blocks_of(self, space: Moves, label_A: AnyInts) -> Ints32:
         """The block of each label, `END` for the end."""

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Ints, Ints32, Uints
-from xlate.arrays.ragged import gathered
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.lists import Draw, decoded, of_no_steps, with_ids, with_steps
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import refuse_if
 from xlate.features.block import BigramIndex, more_floats
-from xlate.kernels.search.best_paths import k_best_paths
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import AnyBlockSystem
 from xlate.models.block.kind import EventKind, frequent_features, with_features
@@ -32,7 +29,7 @@ from xlate.models.block.moves import NO_BLOCK
 from xlate.models.kind import FoldSystem, ListedModel, ToTune, event_kind, made_of
 from xlate.models.run_files import weights_of
 from xlate.models.system import AnySystem
-from xlate.models.tuned import TunedCosts
+from xlate.models.tuned import TunedCosts, found_paths
 from xlate.phrases.matching import Matches, TableRows, collect_events, match_blocks
 from xlate.progress import track
 from xlate.scoring.weights import Weights
@@ -57,15 +54,7 @@ def with_units(
     Raises:
         InputError: a sentence without words, or of more than the search can number.
     """
-    refuse_if(not words, "an empty sentence has no list", None, "one word or more")
-    space, search = decoder.space(words), decoder.search
-    arcs = decoder.search_space(space, every_arc=True).arcs
-    texts = decoder.texts(space)
-    if draw is None:
-        offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
-        draws_C = np.zeros(len(offsets_N1) - 1, np.int32)
-    else:
-        offsets_N1, labels_L, draws_C = draw.paths(arcs, words)
+    space, (offsets_N1, labels_L), draws_C = found_paths(decoder, words, draw)
     # The paths as a graph in which they share only the start: arc a leads to node a + 1.
     label_A = np.insert(labels_L, offsets_N1[1:], END_LABEL).astype(np.int32)
     first_N = offsets_N1[:-1] + np.arange(len(draws_C))
@@ -75,9 +64,9 @@ def with_units(
     floats_AD = decoder.step_floats(space, graph, label_A)
     floats_CD = np.add.reduceat(floats_AD, first_N, axis=0) if len(draws_C) else floats_AD[:0]
     parts_K, unit_PU = _units(decoder.blocks_of(space, label_A), decoder.asks(label_A), label_A >= 0, first_N)
-    places_T, ends = gathered(texts.offsets_O1, labels_L)
+    text = space.texts(labels_L)
     used_D = decoder.weights.dense_D != 0 if used_D is None else used_D
-    found = decoded(np.where(used_D, floats_CD, 0.0), EncodedText(texts.words_W[places_T], ends[offsets_N1]))
+    found = decoded(np.where(used_D, floats_CD, 0.0), EncodedText(text.ids_T, text.offsets_S1[offsets_N1]))
     return with_steps(replace(found, draws_C=draws_C), offsets_N1, parts_K, units=unit_PU)
 
 

@@ -15,6 +15,7 @@ from xlate.kernels.features.blocks import BigramFamilies
 from xlate.kernels.search.block_decoder import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
+from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import Vocabulary
 
 # The floats of the language model have the same places in every model over blocks.
@@ -80,6 +81,11 @@ class BlockLexicon:
             )
         refuse_if((keys[1:] <= keys[:-1]).any(), "feature keys are not sorted", None, "ascending keys, each once")
 
+    @property
+    def table(self) -> PhraseTable:
+        """The phrase pairs that are blocks."""
+        return self.blocks.table
+
     @cached_property
     def feature_index(self) -> BigramIndex:
         """The binary features with their names."""
@@ -88,8 +94,8 @@ class BlockLexicon:
 
     @cached_property
     def lm_ids_T(self) -> Ints32:
-        """The language model's numbers of the words of `blocks.table.target_phrases`, shape (T,)."""
-        ids_T = self.blocks.table.target_phrases.ids_T
+        """The language model's numbers of the words of `table.target_phrases`, shape (T,)."""
+        ids_T = self.table.target_phrases.ids_T
         if self.target_vocabulary.words == self.lm.vocabulary.words:
             return np.asarray(ids_T)
         return self.lm.vocabulary.ids(self.target_vocabulary.words)[ids_T]
@@ -112,7 +118,7 @@ class BlockLexicon:
 
     def target_words(self, block: int) -> tuple[str, ...]:
         """The target phrase of a block."""
-        table = self.blocks.table
+        table = self.table
         return self.target_vocabulary.words_of(table.target_phrases[int(table.target_B[block])])
 
 

@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import lengths_of, offsets_of, places_in_rows, row_numbers
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
 from xlate.features.block import standing
 from xlate.kernels.lm import step_all, walk_sentences
 from xlate.kernels.search import block_decoder
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.block.model import LM_FIRST, LM_REST, ORIENTATION, BlockLexicon, BlockModel
 from xlate.models.derivation import Derivation, Span, Step
-from xlate.models.unit_model import joined_targets, option_words, own_cells
-from xlate.search.beam import END_LABEL, EVERY_MOVE, CompiledSpace, phrases_in
+from xlate.models.unit_model import UnitSpace, own_cells, unit_texts, units_in
+from xlate.search.beam import END_LABEL, EVERY_MOVE
 from xlate.search.settings import BlockSearch, BlocksSearch
-from xlate.text.terms import open_ids, own_target
+from xlate.text.terms import open_ids
 from xlate.text.vocabulary import END_ID
 
 NO_BLOCK = -1
@@ -77,7 +77,7 @@ def blocks_of_spans(
     most frequent blocks of a span are options, or all; with `target`, those whose words occur in it. Terms are options,
     too; nothing else translates the words of hard ones.
     """
-    row_C = span_rows(model.blocks.table.source_finder, open_ids(words, model.source_vocabulary.ids(words)), longest)
+    row_C = span_rows(model.table.source_finder, open_ids(words, model.source_vocabulary.ids(words)), longest)
     offsets_P1, order_O = model.blocks.options
     # No block is known for a word that occurs only in left-out sentences.
     size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])
@@ -92,12 +92,7 @@ def blocks_of_spans(
     cells, blocks = cells[order], blocks[order]
     if target is None:
         return cells, blocks
-    phrases = phrases_in(target)
-    said = {block: model.target_words(block) in phrases for block in set(blocks.tolist()) if block >= 0}
-    kept = [
-        own_target(words, block, cell // longest) in phrases if block < 0 else said[block]
-        for cell, block in zip(cells.tolist(), blocks.tolist(), strict=True)
-    ]
+    kept = units_in(target, model.target_words, words, blocks, cells // longest)
     return cells[kept], blocks[kept]
 
 
@@ -106,13 +101,8 @@ def options_of_cells(
 ) -> tuple[dict[str, Any], Floats, Floats]:
     """What the options of all models over blocks share, and (c) and (d) of each from an empty history."""
     start_O = (cells // longest).astype(np.int32)
-    table, own_O = model.blocks.table, block_O < 0
-    length_O = np.empty(len(block_O), np.int64)
-    length_O[~own_O] = lengths_of(table.target_phrases.offsets_S1, table.target_B[block_O[~own_O]])
-    offsets_N1, said = joined_targets(words, block_O[own_O], start_O[own_O])
-    length_O[own_O] = np.diff(offsets_N1)
-    offsets_O1, own = offsets_of(length_O), model.lm.vocabulary.ids(said)
-    words_W = option_words(table, model.lm_ids_T, own, block_O, offsets_O1)
+    text = unit_texts(model.table, model.lm_ids_T, model.lm.vocabulary.ids, words, block_O, start_O)
+    words_W, offsets_O1 = text.ids_T, text.offsets_S1
     empty, firsts = model.lm.empty_state, words_W[offsets_O1[:-1]]
     first_O = -step_all(model.lm.arrays, np.full(len(firsts), empty, np.int32), firsts)[0]
     rest_O = -walk_sentences(model.lm.arrays, empty, -1, words_W, offsets_O1) - first_O
@@ -174,7 +164,7 @@ Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True)
-class SpanMoves(CompiledSpace):
+class SpanMoves(UnitSpace):
     """The search space over one sentence of a model over blocks.
 
     An option has `LABELS` labels; -1 is the end.
@@ -220,20 +210,9 @@ class SpanMoves(CompiledSpace):
         option = label // self.LABELS
         return int(self.options.start_O[option]), int(self.options.end_O[option])
 
-    def words_of(self, label: int) -> tuple[str, ...]:
-        if label == END_LABEL:
-            return ()
-        option = label // self.LABELS
-        known = self._words_by_option.get(option)
-        if known is None:
-            block, start = int(self.options.block_O[option]), int(self.options.start_O[option])
-            known = own_target(self.options.words, block, start) if block < 0 else self.model.target_words(block)
-            self._words_by_option[option] = known
-        return known
-
-    @cached_property
-    def _words_by_option(self) -> dict[int, tuple[str, ...]]:
-        return {}
+    def units(self, labels: AnyInts | int) -> tuple[AnyInts, AnyInts]:
+        option = labels // self.LABELS
+        return self.options.block_O[option], self.options.start_O[option]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, offsets_of
+from xlate.arrays.ragged import gathered
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded, with_steps
 from xlate.errors import refuse_if
@@ -17,8 +17,8 @@ from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import FACT
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.memory import distinct_rows
-from xlate.kernels.search.best_paths import Texts, k_best_paths
-from xlate.kernels.search.phrase_paths import Paths, path_logprobs
+from xlate.kernels.search.best_paths import Paths
+from xlate.kernels.search.phrase_paths import path_logprobs
 from xlate.kernels.search.rule_decoder import LONGEST_SENTENCE
 from xlate.kernels.search.rule_facts import RuleWords, glued_steps, local_scores, path_facts
 from xlate.kernels.search.spans import NO_GAP
@@ -39,10 +39,9 @@ from xlate.models.hierarchical.model import (
 from xlate.models.hierarchical.moves import RuleMoves, RuleStep, bottom_up_graph, tree
 from xlate.models.system import SpanLimit
 from xlate.models.tuned import TunedUnits
-from xlate.models.unit_model import numbered_words
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.beam import END_LABEL, SearchGraph, phrases_in
+from xlate.search.beam import SearchGraph
 from xlate.search.settings import CKY, RuleSearch
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText
 
@@ -139,7 +138,7 @@ class RuleList:
     @property
     def words(self) -> EncodedText:
         """The target words of each derivation as `Numbering` numbers them."""
-        words = label_words(self.moves, self.paths.labels_L)
+        words = self.moves.texts(self.paths.labels_L)
         return EncodedText(words.ids_T, words.offsets_S1[self.paths.offsets_N1])
 
 
@@ -147,16 +146,6 @@ def sentence_words(model: HierarchicalModel, options: RuleOptions) -> RuleWords:
     """The words and links of the translations of a sentence."""
     lengths_T = np.diff(options.found.phrases.offsets_O1)
     return rule_words(model, options.found.unit_R, model.source_vocabulary.ids(options.words), lengths_T)
-
-
-def label_words(moves: RuleMoves, labels: AnyInts) -> EncodedText:
-    """The target words of each label as `Numbering` numbers them."""
-    options, model = moves.options, moves.model
-    match, at = options.taken_apart(labels)
-    unit_O, start_O = options.found.unit_R[at], options.matches.spans_M2[match, 0]
-    offsets_O1 = offsets_of(np.diff(options.found.phrases.offsets_O1)[at])
-    ids_W = numbered_words(model.table, model.target_vocabulary, options.words, unit_O, start_O, offsets_O1)
-    return EncodedText(ids_W, offsets_O1)
 
 
 class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, RuleList]):
@@ -203,7 +192,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
     def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> RuleMoves:
         """The moves; with a target, all rules whose words occur in it, whatever the search's limit of options."""
         if target is not None:
-            return replace(self.unlimited.space(words), allowed=frozenset(phrases_in(target)))
+            return replace(self.unlimited.space(words), target=tuple(target))
         self.check_length(words)
         options = collect_rule_options(self.ranked, self.search.max_span, words)
         if not self.has_sparse:
@@ -218,8 +207,8 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         return RuleMoves(self.model, self.weights_D, self.search, options, structure_of(held, known))
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
-        own = np.array([label for label in labels if label != END_LABEL], np.int32)
-        return self.derivations(space, self.list_of(space, Paths(np.array([0, len(own)]), own)))[0]
+        path = Paths(np.array([0, len(labels)]), np.array(labels, np.int32))
+        return self.derivations(space, self.list_of(space, path))[0]
 
     def steps(self, space: RuleMoves, labels: Sequence[int]) -> tuple[RuleStep, ...]:
         options, steps, waiting = space.options, list[RuleStep](), 0
@@ -245,20 +234,11 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         """Bottom-up, the readable search gives lists as arrays, too."""
         return not self.fast and self.search.algorithm != CKY
 
-    def space_list(self, space: RuleMoves) -> RuleList:
+    def nbest_paths(self, space: RuleMoves) -> Paths:
         search = self.search
-        if search.algorithm == CKY:
-            arcs = bottom_up_graph(space, search.nbest, distinct=search.distinct).arcs
-        else:
-            arcs = self.search_space(space, every_arc=True).arcs
-        # Only the labels in the graph are spelled out, because a sentence has far more.
-        labels, place_A = np.unique(arcs.label_A, return_inverse=True)
-        own = labels >= 0
-        numbered = place_A.astype(np.int32) - np.int32(int((~own).sum()))
-        words = label_words(space, labels[own])
-        texts = Texts(words.offsets_S1, words.ids_T, search.distinct)
-        offsets_N1, numbers_L, _ = k_best_paths(arcs._replace(label_A=numbered), texts, search.nbest)
-        return self.list_of(space, Paths(offsets_N1, labels[own][numbers_L].astype(np.int32)))
+        if search.algorithm != CKY:
+            return super().nbest_paths(space)
+        return bottom_up_graph(space, search.nbest, distinct=search.distinct).best_paths(search.nbest)[0]
 
     def step_features(self, derivation: Derivation[RuleStep]) -> tuple[Ints, Ints32]:
         model, steps = self.model, derivation.steps

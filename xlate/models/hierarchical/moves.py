@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 
-from xlate.array_types import Floats
+from xlate.array_types import AnyInts, Floats
 from xlate.formats.scfg import Gap, Side
 from xlate.kernels.search import rule_decoder
 from xlate.kernels.search.rule_decoder import RuleSentence, estimate_spans
@@ -24,9 +24,9 @@ from xlate.models.derivation import Span, Step, spans_moved
 from xlate.models.grammar.chart import Chart, Languages, Option, TargetSide, Tree
 from xlate.models.grammar.parsing import Cell, Match
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel, RuleOptions
-from xlate.search.beam import END_LABEL, EVERY_MOVE, CompiledSpace, SearchGraph, Words
+from xlate.models.unit_model import UnitSpace, units_in
+from xlate.search.beam import END_LABEL, EVERY_MOVE, SearchGraph, Words
 from xlate.search.settings import RuleSearch
-from xlate.text.terms import own_target
 from xlate.text.vocabulary import END_ID, EncodedText
 
 
@@ -61,12 +61,12 @@ class RuleStep(Step):
 
 
 @dataclass(frozen=True)
-class RuleMoves(CompiledSpace):
+class RuleMoves(UnitSpace):
     """The search space over one sentence. Labels are those of `RuleOptions`, -1 the end.
 
     The sentence begins as one span that may be glued: a rule translates its beginning, and the rest stays open. A rule
     appends its target words and leaves its gaps open, the first of the target next (Watanabe et al. 2007, section 2.3).
-    With `allowed`, there are only translations of these target words.
+    With `target`, there are only translations whose words occur in it.
     """
 
     KERNEL = rule_decoder
@@ -76,11 +76,11 @@ class RuleMoves(CompiledSpace):
     search: RuleSearch
     options: RuleOptions
     structure: Structure
-    allowed: frozenset[Words] | None = None
+    target: Words | None = None
 
-    @cached_property
-    def _words(self) -> dict[int, Words]:
-        return {}
+    def units(self, labels: AnyInts | int) -> tuple[AnyInts, AnyInts]:
+        match, at = self.options.taken_apart(labels)
+        return self.options.found.unit_R[at], self.options.matches.spans_M2[match, 0]
 
     @cached_property
     def estimates(self) -> tuple[Floats, Floats]:
@@ -110,12 +110,14 @@ class RuleMoves(CompiledSpace):
     def task(self) -> RuleSentence:
         options, found, (future_nn, suffix_n) = self.options, self.options.found, self.estimates
         static_T = found.static_R
-        if self.allowed is not None:
+        if self.target is not None:
             # Any label of each translation.
             _, at_L = options.taken_apart(np.arange(options.label_offsets_M1[-1]))
-            labels = np.unique(at_L, return_index=True)[1].tolist()
+            units = self.units(np.unique(at_L, return_index=True)[1])
+            kept = units_in(self.target, self.model.target_words, options.words, *units)
             # NaN is not above any bar.
-            static_T = np.where([self.words_of(label) in self.allowed for label in labels], static_T, np.nan)
+            static_T = np.full(len(static_T), np.nan)
+            static_T[kept] = found.static_R[kept]
         return RuleSentence(
             lm=self.model.lm.arrays,
             words=len(options.words),
@@ -138,17 +140,6 @@ class RuleMoves(CompiledSpace):
             limits=EVERY_MOVE,
             pop_limit=self.search.pop_limit,
         )
-
-    def words_of(self, label: int) -> Words:
-        if label == END_LABEL:
-            return ()
-        match, at = map(int, self.options.taken_apart(label))
-        known = self._words.get(at)
-        if known is None:
-            unit, start = int(self.options.found.unit_R[at]), self.options.span(match)[0]
-            known = own_target(self.options.words, unit, start) if unit < 0 else self.model.target_words(unit)
-            self._words[at] = known
-        return known
 
 
 def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:

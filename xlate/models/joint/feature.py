@@ -18,6 +18,7 @@ from xlate.arrays.ragged import lengths_of, offsets_of, places_of, row_numbers
 from xlate.compiled import loop, pointer, summed
 from xlate.models.joint.kind import JointModel, affiliations
 from xlate.models.phrase.history import HistoryFeature
+from xlate.models.unit_model import numbered_words
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
 
 if TYPE_CHECKING:
@@ -135,11 +136,11 @@ class JointScores:
 
         They are `<s>`, `<unk>` and `</s>`, and then the others by frequency.
         """
-        from xlate.models.phrase.lists import target_ids
-
         # Words that the phrase model does not know have numbers beyond its vocabulary.
         ids_V = np.append(self._ids(model.target_vocabulary), UNKNOWN_ID)
-        ids_W = ids_V[np.minimum(target_ids(model, phrases), len(ids_V) - 1)]
+        units = phrases.words, phrases.pair_O, phrases.start_O
+        words = numbered_words(model.table, model.target_vocabulary, *units)
+        ids_W = ids_V[np.minimum(words.ids_T, len(ids_V) - 1)]
         local_L, local_W = np.unique(np.append([UNKNOWN_ID, BEGIN_ID, END_ID, END_ID], ids_W), return_inverse=True)
         # Before the first phrase, state 0 stands for `<s>`; no phrase has such a word.
         local_L[:2] = BEGIN_ID, UNKNOWN_ID

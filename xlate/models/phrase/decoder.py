@@ -10,17 +10,15 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import refuse_if
-from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.best_paths import Paths
 from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE
-from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import Derivation, Step
-from xlate.models.phrase.lists import PhraseList, list_of_steps, target_ids
+from xlate.models.phrase.lists import PhraseList, list_of_steps
 from xlate.models.phrase.model import FIVE_WAY, PhraseModel
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import GroupWeights, RankedPhrases, collect_phrase_options
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.beam import END_LABEL
 from xlate.search.settings import PhraseSearch
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
@@ -89,14 +87,6 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         # It must not hold the search space, because translations of a whole text are kept.
         return Derivation(words, steps, partial(self._features_D, words, steps), float(graph.score_N[graph.goal]))
 
-    def space_list(self, space: PhraseMoves) -> PhraseList:
-        arcs, search, options = self.search_space(space, every_arc=True).arcs, self.search, space.options
-        ids_W = target_ids(self.model, options) if search.distinct else np.zeros(0, np.int32)
-        offsets_N1, labels_L, _ = k_best_paths(
-            arcs, Texts(options.phrases.offsets_O1, ids_W, search.distinct), search.nbest
-        )
-        return self.list_of(space, Paths(offsets_N1, labels_L))
-
     def list_of(self, space: PhraseMoves, paths: Paths) -> PhraseList:
         return PhraseList(self.model, space.options, paths, self.weights_D, self.sparse_F if self.has_sparse else None)
 
@@ -117,7 +107,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return features_D
 
     def steps(self, space: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
-        return tuple(space.options.step(self.model, label) for label in labels if label != END_LABEL)
+        return tuple(map(space.step, labels))
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
         """The decoder for each sentence number; see `sentence_models`."""

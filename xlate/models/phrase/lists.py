@@ -121,8 +121,10 @@ class PhraseList:
     @property
     def words(self) -> EncodedText:
         """The target words of each derivation as `Numbering` numbers them."""
-        places, ends = gathered(self.options.phrases.offsets_O1, self.paths.labels_L)
-        return EncodedText(target_ids(self.model, self.options)[places], ends[self.paths.offsets_N1])
+        options, (offsets_N1, labels_L) = self.options, self.paths
+        units = options.words, options.pair_O[labels_L], options.start_O[labels_L]
+        words = numbered_words(self.model.table, self.model.target_vocabulary, *units)
+        return EncodedText(words.ids_T, words.offsets_S1[offsets_N1])
 
     def told_apart(self, groups: bool, last_words: bool) -> tuple[Ints32, Steps]:
         """Which of P different phrases each of L steps is, and what the sparse features of those consider.
@@ -204,14 +206,6 @@ class PhraseList:
             reordering_of(model),
             BEGIN_ID,
         )
-
-
-def target_ids(model: PhraseModel, options: PlacedPhrases) -> Ints32:
-    """The target words of all options as `Numbering` numbers them, shape (W,), at `options.phrases.offsets_O1`."""
-    offsets_O1 = options.phrases.offsets_O1
-    return numbered_words(
-        model.table, model.target_vocabulary, options.words, options.pair_O, options.start_O, offsets_O1
-    )
 
 
 def list_of_steps(

@@ -7,21 +7,23 @@ from functools import cached_property
 
 import numpy as np
 
-from xlate.array_types import Floats
+from xlate.array_types import AnyInts, Floats
 from xlate.kernels.search import phrase_decoder
 from xlate.kernels.search.phrase_coverage import FIVE_WAY, HIERARCHICAL, NO_REORDERING, WORD_BASED
 from xlate.kernels.search.phrase_moves import GroupScores, PhraseSentence
 from xlate.kernels.search.spans import span_futures
+from xlate.models.derivation import Step
 from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions
-from xlate.search.beam import END_LABEL, EVERY_MOVE, CompiledSpace
+from xlate.models.unit_model import UnitSpace
+from xlate.search.beam import EVERY_MOVE
 from xlate.search.settings import PhraseSearch, log_share
 from xlate.text.vocabulary import END_ID
 
 
 @dataclass(frozen=True)
-class PhraseMoves(CompiledSpace):
+class PhraseMoves(UnitSpace):
     """The search space over one sentence. Labels are numbers of options, -1 the end.
 
     A phrase may start at most `distortion_limit` words from the end of the one before it; one that does not start at
@@ -36,8 +38,20 @@ class PhraseMoves(CompiledSpace):
     options: PhraseOptions
     groups: GroupScores
 
-    def words_of(self, label: int) -> tuple[str, ...]:
-        return () if label == END_LABEL else self.options.step(self.model, label).target_words
+    def units(self, labels: AnyInts | int) -> tuple[AnyInts, AnyInts]:
+        return self.options.pair_O[labels], self.options.start_O[labels]
+
+    def step(self, label: int) -> Step:
+        """The step of an option; derivations of a sentence share it."""
+        if label not in self._steps:
+            options = self.options
+            span = int(options.start_O[label]), int(options.end_O[label])
+            self._steps[label] = Step(int(options.pair_O[label]), (span,), self.words_of(label))
+        return self._steps[label]
+
+    @cached_property
+    def _steps(self) -> dict[int, Step]:
+        return {}
 
     @cached_property
     def task(self) -> PhraseSentence:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.memory import best_of_rows, distinct_rows
 from xlate.kernels.search.phrase_moves import GroupScores
 from xlate.kernels.search.spans import span_rows
-from xlate.models.derivation import COPIED, Step
+from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import PHRASE_PENALTY, UNKNOWN, WORD_PENALTY, PhraseModel, SentencePhrases
 from xlate.models.unit_model import (
     UNKNOWN_PENALTY,
@@ -25,9 +24,9 @@ from xlate.models.unit_model import (
     joined_targets,
     own_cells,
     rows_at,
+    units_in,
 )
-from xlate.search.beam import phrases_in
-from xlate.text.terms import open_ids, own_target
+from xlate.text.terms import open_ids
 from xlate.text.vocabulary import BEGIN_ID
 
 
@@ -158,19 +157,6 @@ class PlacedPhrases:
     more_OE: Floats
     place_OR: Floats
 
-    @cached_property
-    def _steps(self) -> dict[int, Step]:
-        return {}
-
-    def step(self, model: PhraseModel, number: int) -> Step:
-        """One of the phrases as a step of a derivation."""
-        known = self._steps.get(number)
-        if known is None:
-            pair, start, end = int(self.pair_O[number]), int(self.start_O[number]), int(self.end_O[number])
-            words = own_target(self.words, pair, start) if pair < 0 else model.target_words(pair)
-            known = self._steps[number] = Step(pair, ((start, end),), words)
-        return known
-
     def __len__(self) -> int:
         """The number of phrases O."""
         return len(self.pair_O)
@@ -215,9 +201,7 @@ def collect_phrase_options(
         found, cell_O = _in_sentence(ranked, words, longest, ranked.places(rows), cell_O)
     found, cell_O = _with_own(ranked, words, longest, found, cell_O)
     if target is not None:
-        phrases, units = phrases_in(target), zip(found.unit_R.tolist(), (cell_O // longest).tolist(), strict=True)
-        spelled = (own_target(words, *unit) if unit[0] < 0 else model.target_words(unit[0]) for unit in units)
-        kept = np.flatnonzero([one in phrases for one in spelled])
+        kept = units_in(target, model.target_words, words, found.unit_R, cell_O // longest)
         found, cell_O = rows_at(found, kept), cell_O[kept]
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
     start_O = cell_O // longest

@@ -21,9 +21,7 @@ from xlate.array_types import AnyArray, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, decoded, with_steps
 from xlate.config.schema import TrainConfig
-from xlate.errors import refuse_if
 from xlate.features.phrase_sparse import STEP, SparseFeatures, features_of_subset
-from xlate.kernels.search.phrase_paths import Paths
 from xlate.lm.model import NgramModel
 from xlate.models.context.classifiers import with_predictions
 from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
@@ -33,7 +31,7 @@ from xlate.models.phrase.kind import KIND, open_phrase_model, reordering_model
 from xlate.models.phrase.lists import PhraseList
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel, load_phrase_model, save_phrase_model
 from xlate.models.run_files import weights_of
-from xlate.models.tuned import TunedByFold, TunedSystem, TunedUnits, with_sums
+from xlate.models.tuned import TunedByFold, TunedSystem, TunedUnits, found_paths, with_sums
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import score_phrases
@@ -77,15 +75,8 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
     Raises:
         InputError: a sentence without words, or of more than the search can number.
     """
-    refuse_if(not words, "an empty sentence has no list", None, "one word or more")
-    space = decoder.space(words)
-    if draw is None:
-        found = decoder.space_list(space)
-        draws_C = np.zeros(len(found), np.int32)
-    else:
-        arcs = decoder.search_space(space, every_arc=True).arcs
-        offsets_N1, labels_L, draws_C = draw.paths(arcs, words)
-        found = decoder.list_of(space, Paths(offsets_N1, labels_L))
+    space, paths, draws_C = found_paths(decoder, words, draw)
+    found = decoder.list_of(space, paths)
     part_L, steps = found.told_apart(groups=True, last_words=True)
     listed = decoded(found.floats_ND[:, : found.model.sums.start], found.words)
     return with_steps(
