@@ -415,7 +415,7 @@ READERS = [
     Reader("read_config (decoder)", lambda folder: (folder / "file").write_text(to_yaml(DECODER)),
            of(read_config, PhraseSearch), 0.5),
     Reader("RunDirectory.open", write_run, lambda folder: RunDirectory.open(folder / "run").finished),
-    Reader("Records.read", lambda folder: Records(folder / "file").append_scalar("loss", 0.5, 3),
+    Reader("Records.read", lambda folder: Records(folder / "file").append("loss", 0.5, 3),
            lambda folder: Records(folder / "file").curves()),
     Reader("read_stage", lambda folder: run_stage(folder, "lm", {"order": 3}, lambda _: {"order": 3}),
            lambda folder: read_stage(folder, "lm")),

@@ -18,8 +18,8 @@ def make_run(
     """A run on disk with settings, final figures and a curve of P and of the training loss."""
     run = RunDirectory.create(path, "", identity or {"seed": 1})
     for epoch, value in enumerate(curve, start=1):
-        run.records.append_scalar("train/loss/floats", value * 2, epoch * 1000)
-        run.records.append_scalar("valid/P/floats", value, epoch * 1000)
+        run.records.append("train/loss/floats", value * 2, epoch * 1000)
+        run.records.append("valid/P/floats", value, epoch * 1000)
     if summary is not None:
         run.write_summary(summary)
     return run

@@ -39,7 +39,7 @@ def test_a_new_folder_holds_all_that_repeats_the_run(tmp_path: Path) -> None:
 
 def test_the_same_run_goes_on(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path, "first", {**IDENTITY, "checkpoint_seconds": 20, "debug": False})
-    run.records.append_scalar("train/loss", 1.0, 10)
+    run.records.append("train/loss", 1.0, 10)
     again = RunDirectory.create(tmp_path, "second", {**IDENTITY, "checkpoint_seconds": 5, "debug": True})
     assert again.records.read() == [{"tag": "train/loss", "value": 1.0, "step": 10}]
     assert (tmp_path / "config.yaml").read_text() == "first"
@@ -71,7 +71,7 @@ def test_whatever_else_there_is_of_another_run_is_left_alone(tmp_path: Path, nam
 
 
 def test_another_run_is_refused_and_the_keys_are_named(tmp_path: Path) -> None:
-    RunDirectory.create(tmp_path, "", IDENTITY).records.append_scalar("train/loss", 1.0, 10)
+    RunDirectory.create(tmp_path, "", IDENTITY).records.append("train/loss", 1.0, 10)
     other = {"work": "work/demo", "loss": {"name": "local_softmax", "eta": 0.1, "decay": 1}, "model": IDENTITY["model"]}
     with pytest.raises(InputError) as caught:
         RunDirectory.create(tmp_path, "", other)
@@ -118,61 +118,54 @@ def test_other_versions_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert "was 1.0" in caplog.text
 
 
-KEY = st.text(max_size=5).filter(lambda key: key != "tag")
-LINE = st.dictionaries(KEY, st.none() | st.booleans() | st.integers() | st.text(max_size=9), max_size=3)
+SCALAR = st.tuples(st.text(max_size=5), st.floats(), st.integers(0, 99))
 
 
 @settings(max_examples=30)
-@given(lines=st.lists(LINE, min_size=1, max_size=4), data=st.data())
+@given(scalars=st.lists(SCALAR, min_size=1, max_size=4), data=st.data())
 def test_cut_anywhere_whole_lines_remain(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[dict[str, object]], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, scalars: list[tuple[str, float, int]], data: st.DataObject
 ) -> None:
     records = Records(tmp_path_factory.mktemp("records") / "metrics.jsonl")
     ends = [0]
-    for line in lines:
-        records.append(line)
+    for scalar in scalars:
+        records.append(*scalar)
         ends.append(records.path.stat().st_size)
     size = data.draw(st.integers(0, ends[-1]))
     with records.path.open("r+b") as stream:
         stream.truncate(size)
     whole = sum(end <= size for end in ends[1:])
-    assert records.read() == lines[:whole]
+    lines = [{"tag": tag, "value": v if math.isfinite(v) else None, "step": step} for tag, v, step in scalars[:whole]]
+    assert records.read() == lines
     records.repair()
     assert records.path.stat().st_size == ends[whole]
-    records.append({"behind": 1})
-    assert records.read() == [*lines[:whole], {"behind": 1}]
+    records.append("behind", 1.0, 1)
+    assert records.read() == [*lines, {"tag": "behind", "value": 1.0, "step": 1}]
 
 
 def test_curves_by_tag_later_values_win(tmp_path: Path) -> None:
     records = Records(tmp_path / "m")
     for tag, value, step in (("a", 1.0, 5), ("b", 2.0, 5), ("a", 0.5, 3), ("a", 4.0, 5), ("a", math.inf, 9)):
-        records.append_scalar(tag, value, step)
-    records.append({"message": "no scalar"})
+        records.append(tag, value, step)
     curves = records.curves()
     assert curves["b"] == [(5, 2.0)]
     assert curves["a"][:2] == [(3, 0.5), (5, 4.0)]
     assert math.isnan(curves["a"][2][1])
 
 
-def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
-    for record, words in (({"x": math.nan}, "JSON"), ({"tag": None, "": None}, "a record with a tag is a scalar")):
-        with pytest.raises(ValueError, match=words):
-            Records(tmp_path / "m").append(record)
-    assert not (tmp_path / "m").exists()
-
-
-def test_keep_drops_the_rest(tmp_path: Path) -> None:
+def test_the_rest_is_replaced(tmp_path: Path) -> None:
     records = Records(tmp_path / "m")
     for number in range(4):
-        records.append({"n": number})
-    records.keep(lambda place, record: place != 1 and record["n"] != 3)
-    assert records.read() == [{"n": 0}, {"n": 2}]
+        records.append("n", number / 2, number)
+    held = records.read()
+    records.replace([held[0], held[2]])
+    assert records.read() == [held[0], held[2]]
 
 
 @pytest.mark.parametrize(
     "line",
     ['{"tag": "x"}', '{"tag": 1, "value": 1, "step": 1}', '{"tag": "x", "value": "1", "step": 1}', "[" * 10_000]
-    + ['{"tag": "x", "value": 1, "step": 1.5}', '{"tag": "x", "value": [1], "step": 1}', "{oops}", "17"],
+    + ['{"tag": "x", "value": 1, "step": 1.5}', '{"tag": "x", "value": [1], "step": 1}', "{oops}", "17", '{"n": 1}'],
 )
 def test_a_damaged_line_is_refused_and_named(tmp_path, line):
     path = tmp_path / "metrics.jsonl"

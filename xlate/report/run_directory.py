@@ -62,32 +62,20 @@ def differing_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tu
 
 
 class Records:
-    """A file of JSON lines that grows line by line and stays readable when cut off anywhere.
+    """A file of scalars as JSON lines, which grows line by line and stays readable when cut off anywhere.
 
-    A scalar is `{"tag": "train/loss", "value": 0.5, "step": 100}`; a value that is not finite is written as null. Any
-    object without the key `tag` is an event, whose form the writer chooses.
+    A line is `{"tag": "train/loss", "value": 0.5, "step": 100}`; a value that is not finite is written as null.
     """
 
     def __init__(self, path: str | Path) -> None:
         """The file is read or made only when needed."""
         self.path = Path(path)
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Adds one line and flushes it to the operating system.
-
-        Raises:
-            ValueError: the record could not be read again: it has a number that JSON cannot represent, or a tag
-                although it is not a scalar.
-        """
-        if "tag" in record and not _is_scalar(record):
-            raise ValueError(f"a record with a tag is a scalar, which has a step and a number or null; seen: {record}")
-        line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+    def append(self, tag: str, value: float, step: int) -> None:
+        """Adds a scalar and flushes its line to the operating system."""
+        record = {"tag": tag, "value": value if math.isfinite(value) else None, "step": step}
         with naming_file(self.path), self.path.open("ab") as stream:
-            stream.write(line.encode())
-
-    def append_scalar(self, tag: str, value: float, step: int) -> None:
-        """Adds one number."""
-        self.append({"tag": tag, "value": value if math.isfinite(value) else None, "step": step})
+            stream.write(f"{json.dumps(record, ensure_ascii=False)}\n".encode())
 
     def read(self) -> list[dict[str, Any]]:
         """All complete lines; an incomplete last line, such as a kill leaves, is skipped.
@@ -104,9 +92,8 @@ class Records:
                 record = json.loads(line)
             except (ValueError, RecursionError):
                 record, remedy = line[:100], "remove the line"
-            whole = isinstance(record, dict)
-            if not whole or ("tag" in record and not _is_scalar(record)):
-                expected = "a tag, a step, and a number or null" if whole else "one JSON object"
+            if not _is_scalar(record):
+                expected = "a JSON object of a tag, a step, and a number or null as value"
                 raise InputError("a damaged record", record, expected, remedy, file=self.path, line=number)
             records.append(record)
         return records
@@ -118,25 +105,23 @@ class Records:
             if whole < self.path.stat().st_size:
                 os.truncate(self.path, whole)
 
-    def keep(self, wanted: Callable[[int, Mapping[str, Any]], bool]) -> None:
-        """Keeps only the records for which `wanted(number, record)` is true; the complete file is replaced."""
-        records = self.read()
-        kept = [record for number, record in enumerate(records) if wanted(number, record)]
-        if len(kept) < len(records):
-            write_lines(self.path, (json.dumps(record, ensure_ascii=False) for record in kept))
+    def replace(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Writes other records, as they were read, in place of all."""
+        write_lines(self.path, (json.dumps(record, ensure_ascii=False) for record in records))
 
     def curves(self) -> dict[str, list[tuple[int, float]]]:
         """The pairs (step, value) of each tag in order of steps; of several values for a step the last counts."""
         held: dict[str, dict[int, float]] = {}
         for record in self.read():
-            if "tag" in record:
-                value = record["value"]
-                held.setdefault(record["tag"], {})[record["step"]] = math.nan if value is None else float(value)
+            value = record["value"]
+            held.setdefault(record["tag"], {})[record["step"]] = math.nan if value is None else float(value)
         return {tag: sorted(points.items()) for tag, points in held.items()}
 
 
-def _is_scalar(record: Mapping[str, Any]) -> bool:
-    tag, value, step = record["tag"], record.get("value", False), record.get("step")
+def _is_scalar(record: Any) -> bool:
+    if not isinstance(record, dict):
+        return False
+    tag, value, step = record.get("tag"), record.get("value", False), record.get("step")
     number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
     return isinstance(tag, str) and type(step) is int and number
 

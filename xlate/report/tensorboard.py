@@ -88,7 +88,7 @@ class TensorBoardReporter(Reporter):
         """Reports one number, which is also a line of `metrics.jsonl`."""
         with self._named():
             self._draw(self._at(step, tag), tag, float(value), step)
-        self.records.append_scalar(tag, float(value), step)
+        self.records.append(tag, float(value), step)
         self.listener(tag, float(value), step)
 
     def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
@@ -107,10 +107,6 @@ class TensorBoardReporter(Reporter):
     def image(self, tag: str, image_HW3: Bytes, step: int) -> None:
         with self._named():
             self._at(step).add_image(tag, image_HW3, step, dataformats="HWC")
-
-    def event(self, event: Mapping[str, Any]) -> None:
-        """Adds a line to `metrics.jsonl` that is not a scalar; it may have any keys but `tag`."""
-        self.records.append(event)
 
     def hparams(self, params: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
         """Reports the run's row for the HParams page: its settings, and the final figures for comparing runs, BLEU of
@@ -180,37 +176,32 @@ class TensorBoardReporter(Reporter):
         _silence_writers()
         self.records.repair()
         records = self.records.read()
-        first: dict[str, float | None] = {}
-        values = [(record["tag"], _as_drawn(record["value"])) for record in records if "tag" in record]
-        if not values:
+        if not records:
             return SummaryWriter(str(self.path))
+        first: dict[str, float | None] = {}
+        values = [(record["tag"], _as_drawn(record["value"])) for record in records]
         # Only a tag with two different values has a curve.
         drawn = {name for name, value in values if first.setdefault(name, value) != value}
-        same = (n for n, r in enumerate(records) if tag is not None and (r.get("tag"), r.get("step")) == (tag, step))
-        again = next(same, math.inf)
-        self.records.keep(lambda n, record: n < again and ("tag" not in record or record["step"] <= step))
-        if tag is None:
-            return self._going_on(drawn, step + 1)
-        writer = self._going_on(drawn, step)
-        # TensorBoard can drop only complete steps, so the figures of this step that stay are reported again.
-        for record in self.records.read():
-            if record.get("step") == step and record.get("tag") in drawn and record["value"] is not None:
-                writer.add_scalar(record["tag"], record["value"], step)
-        return writer
-
-    def _going_on(self, drawn: set[str], purge_step: int) -> SummaryWriter:
-        """The writer of a resumed run: tags that were drawn have their curves, the others still wait."""
+        same = (n for n, record in enumerate(records) if (record["tag"], record["step"]) == (tag, step))
+        kept = [record for record in records[: next(same, None)] if record["step"] <= step]
+        if len(kept) < len(records):
+            self.records.replace(kept)
         # TensorBoard reads event files in the order of their names, which begin with the second of their creation.
         stamps = [int(path.name.split(".")[3]) for path in self.path.glob(EVENTS + "*")]
         while int(time.time()) <= max(stamps, default=0):
             time.sleep(0.05)
-        writer = SummaryWriter(str(self.path), purge_step=purge_step)
-        self._curves = set(drawn)
-        for record in self.records.read():
-            if "tag" in record and record["tag"] not in drawn and record["value"] is not None:
-                self._waiting.setdefault(record["tag"], []).append((record["step"], record["value"]))
+        writer = SummaryWriter(str(self.path), purge_step=step + (tag is None))
+        self._curves = drawn
         if charts := charts_of(drawn):
             writer.add_custom_scalars(charts)
+        for name, value, at in ((record["tag"], record["value"], record["step"]) for record in kept):
+            if value is None:
+                continue
+            if name not in drawn:
+                self._waiting.setdefault(name, []).append((at, value))
+            elif tag is not None and at == step:
+                # TensorBoard can drop only complete steps, so the figures of this step that stay are reported again.
+                writer.add_scalar(name, value, step)
         return writer
 
 

@@ -114,5 +114,5 @@ def test_neither_an_unfinished_run_is_taken_nor_one_that_has_begun_is_replaced(t
     directory = RunDirectory.create(tmp_path / "asked", "", {"seed": 1})
     assert not take_from_sweep(directory, config(), tmp_path)
     finished(tmp_path / "done", {"seed": 1}, config())
-    directory.records.append_scalar("x", 1.0, 1)
+    directory.records.append("x", 1.0, 1)
     assert not take_from_sweep(directory, config(), tmp_path)

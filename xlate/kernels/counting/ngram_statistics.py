@@ -5,23 +5,28 @@ The n-grams of the references of a sentence are put in a table; each hypothesis 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.compiled import inner, loop
-from xlate.kernels.memory import bounds, places, row_values
+from xlate.kernels.memory import EMPTY, ROOT, Trie, bounds, child, new_trie, pack, places, row_values, slot_of
 
 Words = Ints32
 
-_ROOT = 0
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
+class NgramCounts(NamedTuple):
+    """The n-grams of the references of one sentence, as the nodes of a trie.
 
-# The n-grams of the references of one sentence: a trie in a hash table of 2^b slots. The slot with key (node, word)
-# holds the node of that n-gram; a free slot has the key -1. Node n occurred `most_N[n]` times in the reference that has
-# it most often, and `count_N[n]` times in the text `owner_N[n]`. In this order: keys_M, node_M, most_N, count_N and
-# owner_N.
-NgramCounts = tuple[Ints, Ints, Ints, Ints, Ints]
+    Node n occurred `most_N[n]` times in the reference that has it most often, and `count_N[n]` times in the text of
+    number `owner_N[n]`.
+    """
+
+    trie: Trie
+    most_N: Ints
+    count_N: Ints
+    owner_N: Ints
 
 
 @loop
@@ -36,8 +41,8 @@ def list_statistics(
 ) -> Ints:
     """BLEU statistics of C hypotheses, (C, 2 + 2·order), as sacrebleu lays them out.
 
-    An n-gram is a node of a trie, kept in a hash table. An n-gram of a hypothesis is correct as long as it has occurred
-    fewer times there than in the reference that has it most often (Papineni et al. 2002, 2.1).
+    An n-gram of a hypothesis is correct as long as it has occurred fewer times there than in the reference that has it
+    most often (Papineni et al. 2002, 2.1).
 
     Args:
         ids_T, offsets_C1: words of the hypotheses.
@@ -50,88 +55,56 @@ def list_statistics(
     for i in range(len(reference_rows_I1) - 1):
         first, last = bounds(reference_rows_I1, i)
         largest = max(largest, (reference_offsets_R1[last] - reference_offsets_R1[first]) * order)
-    bits = _bits(largest)
-    keys_M, node_M = np.empty(1 << bits, np.int64), np.empty(1 << bits, np.int64)
-    most_N, count_N = np.zeros(1 << bits, np.int64), np.zeros(1 << bits, np.int64)
-    owner_N = np.zeros(1 << bits, np.int64)
-    counts = keys_M, node_M, most_N, count_N, owner_N
+    trie = new_trie(largest + 1)
+    most_N = np.zeros(len(trie.parent_N), np.int64)
+    counts = NgramCounts(trie, most_N, np.zeros_like(most_N), np.full(len(most_N), -1, np.int64))
     for i in range(len(candidate_offsets_I1) - 1):
-        keys_M[:] = -1
-        nodes = 1
+        trie.keys_H[:] = EMPTY
+        most_N[: trie.size_1[0]] = 0
+        trie.size_1[0] = 1
         first, last = bounds(reference_rows_I1, i)
-        owner_N[:] = -1
         for row in range(first, last):
-            words_L = row_values(reference_ids_U, reference_offsets_R1, row)
-            nodes = _add_reference(words_L, order, bits, counts, row, nodes)
-        owner_N[:nodes] = -1
+            _add_reference(row_values(reference_ids_U, reference_offsets_R1, row), order, counts, row)
         for c in places(candidate_offsets_I1, i):
             words_L = row_values(ids_T, offsets_C1, c)
             stats_CK[c, 0] = len(words_L)
             stats_CK[c, 1] = _closest(len(words_L), reference_offsets_R1, first, last)
-            _match(words_L, order, bits, counts, c, stats_CK[c])
+            # The numbers of texts: first the references, then the hypotheses.
+            _match(words_L, order, counts, len(reference_offsets_R1) + c, stats_CK[c])
     return stats_CK
 
 
 @inner
-def _bits(entries: int) -> int:
-    """The number of bits of a table that this many n-grams fill at most by half."""
-    bits = 2
-    while (1 << bits) < 2 * (entries + 1):
-        bits += 1
-    return bits
+def _counted(counts: NgramCounts, node: int, text: int) -> int:
+    """Counts an n-gram once more in a text; returns how often it has occurred there."""
+    if counts.owner_N[node] != text:
+        counts.owner_N[node] = text
+        counts.count_N[node] = 0
+    counts.count_N[node] += 1
+    return int(counts.count_N[node])
 
 
 @inner
-def slot_of(node: int, word: int, bits: int, keys_M: Ints) -> int:
-    """The slot of the n-gram `node word`, or the free slot that it would take."""
-    key = np.int64(node) << np.int64(32) | np.int64(word)
-    slot = np.int64((np.uint64(key) * _MULTIPLIER) >> np.uint64(64 - bits))
-    while keys_M[slot] != key and keys_M[slot] != -1:
-        slot = (slot + 1) & ((1 << bits) - 1)
-    return int(slot)
-
-
-@inner
-def _add_reference(words_L: Words, order: int, bits: int, counts: NgramCounts, row: int, nodes: int) -> int:
-    """Adds the n-grams of a reference, each with its count in the reference that has it most often; returns the number
-    of nodes.
-    """
-    keys_M, node_M, most_N, count_N, owner_N = counts
+def _add_reference(words_L: Words, order: int, counts: NgramCounts, row: int) -> None:
     for start in range(len(words_L)):
-        node = _ROOT
+        node = ROOT
         for place in range(start, min(start + order, len(words_L))):
-            slot = slot_of(node, words_L[place], bits, keys_M)
-            if keys_M[slot] == -1:
-                keys_M[slot] = np.int64(node) << np.int64(32) | np.int64(words_L[place])
-                node_M[slot] = nodes
-                most_N[nodes] = 0
-                nodes += 1
-            node = node_M[slot]
-            if owner_N[node] != row:
-                owner_N[node] = row
-                count_N[node] = 0
-            count_N[node] += 1
-            most_N[node] = max(most_N[node], count_N[node])
-    return nodes
+            node = child(counts.trie, node, words_L[place])
+            counts.most_N[node] = max(counts.most_N[node], _counted(counts, node, row))
 
 
 @inner
-def _match(words_L: Words, order: int, bits: int, counts: NgramCounts, candidate: int, stats_K: Ints) -> None:
-    keys_M, node_M, most_N, count_N, owner_N = counts
+def _match(words_L: Words, order: int, counts: NgramCounts, text: int, stats_K: Ints) -> None:
     for n in range(1, order + 1):
         stats_K[1 + order + n] = max(0, len(words_L) - n + 1)
     for start in range(len(words_L)):
-        node = _ROOT
+        node = ROOT
         for place in range(start, min(start + order, len(words_L))):
-            slot = slot_of(node, words_L[place], bits, keys_M)
-            if keys_M[slot] == -1:
+            slot = slot_of(counts.trie.keys_H, pack(node, words_L[place]))
+            if counts.trie.keys_H[slot] == EMPTY:
                 break
-            node = node_M[slot]
-            if owner_N[node] != candidate:
-                owner_N[node] = candidate
-                count_N[node] = 0
-            count_N[node] += 1
-            if count_N[node] <= most_N[node]:
+            node = counts.trie.rows_H[slot]
+            if _counted(counts, node, text) <= counts.most_N[node]:
                 stats_K[2 + place - start] += 1
 
 
@@ -184,27 +157,21 @@ def list_overlap(ids_T: Ints32, offsets_H1: Ints, order: int) -> Ints32:
 def _numbered(ids_T: Ints32, offsets_H1: Ints, order: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Entries of n-gram, text and count, text by text; and the order of each n-gram, less 1."""
     most = len(ids_T) * order
-    bits = _bits(most)
-    keys_M, nodes_M = np.full(1 << bits, -1, np.int64), np.empty(1 << bits, np.int64)
+    trie = new_trie(most + 1)
     order_M, entry_M = np.zeros(most + 1, np.int64), np.full(most + 1, -1, np.int64)
     node_E, text_E, count_E = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    nodes, entries = 1, 0
+    entries = 0
     for text in range(len(offsets_H1) - 1):
         before = entries
         for start in places(offsets_H1, text):
-            node = 0
+            node = ROOT
             for n in range(min(order, offsets_H1[text + 1] - start)):
-                slot = slot_of(node, ids_T[start + n], bits, keys_M)
-                if keys_M[slot] == -1:
-                    keys_M[slot] = np.int64(node) << np.int64(32) | np.int64(ids_T[start + n])
-                    nodes_M[slot] = nodes
-                    order_M[nodes] = n
-                    nodes += 1
-                node = nodes_M[slot]
+                node = child(trie, node, ids_T[start + n])
+                order_M[node] = n
                 # An entry before those of this text belongs to another one.
                 if entry_M[node] < before:
                     entry_M[node] = entries
                     node_E[entries], text_E[entries], count_E[entries] = node, text, 0
                     entries += 1
                 count_E[entry_M[node]] += 1
-    return node_E[:entries], text_E[:entries], count_E[:entries], order_M[:nodes]
+    return node_E[:entries], text_E[:entries], count_E[:entries], order_M[: trie.size_1[0]]
