@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.compiled import compiled, embedded, inlined, inner, lent
+from xlate.compiled import compiled, inlined, inner
 from xlate.kernels.counting.extraction import SentencePair, consistent_spans, no_nodes, sentence_pair, span_node
 from xlate.kernels.memory import (
     ROOT,
@@ -90,17 +90,20 @@ def count_pairs(
     text: Sides, links: SentenceLinks, sentences: tuple[int, int], limits: RuleLimits, store: PairStore
 ) -> PairStore:
     """Counts the rules in a range of sentence pairs; returns the store, or a larger copy."""
+    sources, targets, shapes, pairs, shaped, weight_N = store
     chosen_C2 = np.empty((64, 2), np.int32)
     for s in range(sentences[0], sentences[1]):
         pair = sentence_pair(text, links, s)
-        if len(pair.link_source) == 0:
+        source, target, link_source, link_target, before_U1 = pair
+        if len(link_source) == 0:
             continue
         initial_X4, gap_G4, begin_E = _spans(pair, limits)
-        nodes = no_nodes(len(pair.source), limits.symbols), no_nodes(len(pair.target), limits.target_span)
+        source_nodes, target_nodes = no_nodes(len(source), limits.symbols), no_nodes(len(target), limits.target_span)
         spare = 0
         for x in range(len(initial_X4)):
-            links_inside = _links(pair.before_U1, initial_X4[x])
-            plain = _words(initial_X4[x], 0) <= limits.symbols and links_inside >= limits.least_links
+            start, end, target_start, target_end = initial_X4[x]
+            first, last = before_U1[target_start], before_U1[target_end]
+            plain = end - start <= limits.symbols and last - first >= limits.least_links
             found = 0
             if limits.most_gaps > 0:
                 chosen_C2, found = _choose_gaps(initial_X4[x], gap_G4, begin_E, pair, limits, chosen_C2)
@@ -110,14 +113,23 @@ def count_pairs(
             weight = (limits.unit + rules // 2) // rules if limits.shared_counts else limits.unit
             if spare < rules:
                 spare = max(rules, STEP)
-                store = _with_room(store, spare, len(pair.link_source), limits)
+                held = PairStore(sources, targets, shapes, pairs, shaped, weight_N)
+                sources, targets, shapes, pairs, shaped, weight_N = _with_room(held, spare, len(link_source), limits)
             spare -= rules
             for c in range(rules):
-                q, r = NO_SPAN, NO_SPAN
                 if c < found:
-                    q, r = chosen_C2[c, 0], chosen_C2[c, 1]
-                _count(lent(store), initial_X4[x], gap_G4, q, r, pair, nodes, limits, weight)
-    return store
+                    nodes = _rule_nodes(sources, targets, shapes, initial_X4[x], gap_G4, chosen_C2[c], pair, limits)
+                    source_node, target_node, shape = nodes
+                else:
+                    source_node = span_node(sources, source, source_nodes, start, end)
+                    target_node = span_node(targets, target, target_nodes, target_start, target_end)
+                    shape = ROOT
+                    for k in range(first, last):
+                        column = limits.target_span - 1 - (link_target[k] - target_start)
+                        shape = child(shapes, shape, column * limits.symbols + link_source[k] - start)
+                number = number_of(pairs, pack(source_node, target_node))
+                weight_N[number_of(shaped, pack(number, shape))] += weight
+    return PairStore(sources, targets, shapes, pairs, shaped, weight_N)
 
 
 @compiled
@@ -206,45 +218,39 @@ def _links(before_U1: Ints, span: Ints32) -> int:
     return int(before_U1[span[3]] - before_U1[span[2]])
 
 
-@embedded
-def _count(
-    store: PairStore,
+@inner
+def _rule_nodes(
+    sources: Trie,
+    targets: Trie,
+    shapes: Trie,
     initial: Ints32,
     gap_G4: Ints32,
-    q: int,
-    r: int,
+    gaps_2: Ints32,
     pair: SentencePair,
-    nodes: tuple[Ints32, Ints32],
     limits: RuleLimits,
-    weight: int,
-) -> None:
-    """Counts what is left of a phrase pair without its gaps (q, r), of which r comes first on the target.
+) -> tuple[int, int, int]:
+    """The nodes of both sides and of the links of what is left of a phrase pair without its gaps (q, r).
 
-    `nodes` are those of the spans of both sides; see `span_node`.
+    Of these, r comes first on the target, if there is one.
     """
-    q_source = q_target = r_source = r_target = NOTHING
-    if q != NO_SPAN:
-        q_source = (gap_G4[q, 0], gap_G4[q, 1], limits.first)
-        q_target = (gap_G4[q, 2], gap_G4[q, 3], limits.first)
-    if r != NO_SPAN:
-        swapped = q_source[0] < gap_G4[r, 0]
-        r_source = (gap_G4[r, 0], gap_G4[r, 1], limits.first)
-        r_target = (gap_G4[r, 2], gap_G4[r, 3], limits.second if swapped else limits.first)
+    q = gap_G4[gaps_2[0]]
+    r_source = r_target = NOTHING
+    q_source, q_target = (q[0], q[1], limits.first), (q[2], q[3], limits.first)
+    if gaps_2[1] != NO_SPAN:
+        r = gap_G4[gaps_2[1]]
+        swapped = q_source[0] < r[0]
+        r_source = (r[0], r[1], limits.first)
+        r_target = (r[2], r[3], limits.second if swapped else limits.first)
         q_target = (q_target[0], q_target[1], limits.first if swapped else limits.second)
-    if q == NO_SPAN:
-        source_node = span_node(store.sources, pair.source, nodes[0], initial[0], initial[1])
-        target_node = span_node(store.targets, pair.target, nodes[1], initial[2], initial[3])
-    else:
-        source_node = _side_node(store.sources, pair.source, (initial[0], initial[1]), q_source, r_source)
-        target_node = _side_node(store.targets, pair.target, (initial[2], initial[3]), q_target, r_target)
+    source_node = _side_node(sources, pair.source, (initial[0], initial[1]), q_source, r_source)
+    target_node = _side_node(targets, pair.target, (initial[2], initial[3]), q_target, r_target)
     shape = ROOT
     for k in range(pair.before_U1[initial[2]], pair.before_U1[initial[3]]):
         i, j = pair.link_source[k], pair.link_target[k]
         if not (q_target[0] <= j < q_target[1] or r_target[0] <= j < r_target[1]):
             column = limits.target_span - 1 - _place(j, initial[2], q_target, r_target)
-            shape = child(store.shapes, shape, column * limits.symbols + _place(i, initial[0], q_source, r_source))
-    number = number_of(store.pairs, pack(source_node, target_node))
-    store.weight_N[number_of(store.shaped, pack(number, shape))] += weight
+            shape = child(shapes, shape, column * limits.symbols + _place(i, initial[0], q_source, r_source))
+    return source_node, target_node, shape
 
 
 @inner
