@@ -34,7 +34,7 @@ SIDES = SOURCE, TARGET, SHAPE = 0, 1, 2
 # How many times the tables of counts must fit into memory while they grow and are sorted.
 GROWTH = 3
 # The bytes of a pair, or of a sequence, while it is merged.
-ROW_BYTES = 150
+ROW_BYTES = 200
 
 
 @dataclass(frozen=True)
