@@ -29,6 +29,7 @@ from xlate.align.links import Links, read_links
 from xlate.machine import peak_megabytes
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.rule_extraction import extract_rules, score_rules
+from xlate.phrases.runs import Runs
 from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import gaps_of, score_phrases
 from xlate.text.lines import read_lines
@@ -56,7 +57,8 @@ def phrases(text: Text) -> tuple[int, str]:
 
 def rules(text: Text, settings: RuleSettings) -> tuple[int, str]:
     """Rules in target normal form."""
-    table = score_rules(extract_rules(*text, settings), lexical_table(*text), settings)
+    with Runs(settings.memory_mb) as runs:
+        table = score_rules(extract_rules(*text, settings, runs), lexical_table(*text), settings)
     by_gaps = np.bincount(gaps_of(table.source_sides)[table.source_B], minlength=3)
     return len(table), f"{by_gaps.tolist()} by non-terminals, {table.swapped_B.sum()} swapped"
 

@@ -10,9 +10,9 @@ import numpy as np
 from xlate.align.links import Links
 from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import marked_in_rows
-from xlate.kernels.counting.rule_extraction import ONE
-from xlate.phrases.rule_extraction import SECOND, rule_run
-from xlate.phrases.runs import TARGET, Runs
+from xlate.phrases.extract import extract_pairs
+from xlate.phrases.rule_extraction import ONE, SECOND, rule_limits
+from xlate.phrases.runs import Runs
 from xlate.phrases.settings import MOST_GAPS, RuleSettings
 from xlate.phrases.table import GAP
 from xlate.text.vocabulary import EncodedText
@@ -52,17 +52,17 @@ def rule_forms(
 
     Args:
         settings: as for `extract_rules`; nothing is left out, and each rule of a phrase pair counts 1.
-        scratch: see `extract_rules`.
+        scratch: a folder for files that are removed at the end, by default where temporary files go.
 
     Raises:
         InputError: see `extract_rules`.
     """
     counted = replace(settings or RuleSettings(), shared_counts=False, least_count=0.0)
     with Runs(counted.memory_mb, scratch) as runs:
-        merged = runs.merge(rule_run(source, target, links, counted, runs, anywhere=True))
-        gaps_Q, normal_Q = _forms(merged.sequences[TARGET])
-        gaps_B, normal_B = gaps_Q[merged.target_B], normal_Q[merged.target_B]
-        tokens_B = merged.weight_B // ONE
+        counts = extract_pairs(source, target, links, rule_limits(counted, anywhere=True), runs)
+        gaps_Q, normal_Q = _forms(counts.target_phrases)
+        gaps_B, normal_B = gaps_Q[counts.target_B], normal_Q[counts.target_B]
+        tokens_B = counts.count_B // ONE
 
     def by_gaps(kept_B: Bools) -> tuple[Ints, Ints]:
         types_G = np.bincount(gaps_B[kept_B], minlength=MOST_GAPS + 1)

@@ -1,8 +1,6 @@
-"""Hash tables, tallies, tries and rows against dictionaries, counters and sorting."""
+"""Hash tables, numbered keys, tries and rows against dictionaries and sorting."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,12 +14,12 @@ from xlate.kernels.memory import (
     EMPTY,
     best_of_rows,
     build_table,
-    count,
     distinct_rows,
     find,
     find_all,
     intern_rows,
-    new_tally,
+    new_keys,
+    number_of,
     pack,
     preorder,
     room_for,
@@ -56,23 +54,21 @@ def test_keys_that_do_not_fit(keys: list[int]) -> None:
 
 
 @njit(cache=True)
-def tally_all(keys_Q, capacity):
-    tally = new_tally(capacity)
-    rows_Q = np.empty(len(keys_Q), np.int64)
+def number_all(keys_Q, capacity):
+    keys = new_keys(capacity)
+    number_Q = np.empty(len(keys_Q), np.int64)
     for q in range(len(keys_Q)):
-        tally = room_for(tally, 1)
-        rows_Q[q] = count(tally, keys_Q[q])
-    return tally, rows_Q
+        keys = room_for(keys, 1)
+        number_Q[q] = number_of(keys, keys_Q[q])
+    return keys, number_Q
 
 
-def test_counts_and_order(rng):
+def test_keys_are_numbered_as_they_come(rng):
     keys_Q = rng.integers(0, 3000, size=20_000).astype(np.uint64) << np.uint64(31)
-    tally, rows_Q = tally_all(keys_Q, 1)
-    size = int(tally.size_1[0])
-    expected = Counter(keys_Q.tolist())
-    assert tally.keys_K[:size].tolist() == list(expected)
-    assert tally.count_K[:size].tolist() == list(expected.values())
-    np.testing.assert_array_equal(tally.keys_K[rows_Q], keys_Q)
+    keys, number_Q = number_all(keys_Q, 1)
+    size = int(keys.size_1[0])
+    assert keys.keys_K[:size].tolist() == list(dict.fromkeys(keys_Q.tolist()))
+    np.testing.assert_array_equal(keys.keys_K[number_Q], keys_Q)
     assert size > 2000
 
 

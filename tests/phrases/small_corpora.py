@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.kernels.pairs import LEFT, RIGHT
-from xlate.phrases.extract import PhraseCounts
 from xlate.phrases.rule_extraction import extract_rules, score_rules
+from xlate.phrases.runs import PairCounts
 from xlate.phrases.table import PhraseTable, RuleTable
 from xlate.text.vocabulary import EncodedText
 
@@ -115,7 +115,7 @@ def texts(corpus) -> tuple[EncodedText, EncodedText]:
     return encoded([s for s, _ in corpus]), encoded([t for _, t in corpus])
 
 
-def pair_links(counts: PhraseCounts, b: int) -> list[tuple[int, int]]:
+def pair_links(counts: PairCounts, b: int) -> list[tuple[int, int]]:
     """The most frequent internal links of pair b as (source, target) positions within its phrases."""
     x = counts.shape_B[b]
     part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])

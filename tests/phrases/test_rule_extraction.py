@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -13,16 +13,16 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from benchmarks.rule_forms import rule_forms
-from tests.phrases.small_corpora import encoded, random_corpus
+from tests.phrases.small_corpora import encoded, pair_links, random_corpus
 from tests.phrases.test_extract import moses_choice, naive_spans
+from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.errors import InputError
-from xlate.kernels.counting.rule_extraction import ONE
-from xlate.phrases import extract, runs
-from xlate.phrases.rule_extraction import RuleCounts, extract_rules
-from xlate.phrases.runs import Runs
+from xlate.phrases import extract, rule_extraction, runs
+from xlate.phrases.rule_extraction import ONE, extract_rules, score_rules
+from xlate.phrases.runs import PairCounts, Runs
 from xlate.phrases.settings import RuleSettings
-from xlate.phrases.table import GAP
+from xlate.phrases.table import GAP, RuleTable
 from xlate.text.vocabulary import EncodedText
 
 FIRST, SECOND = "X1", "X2"
@@ -100,24 +100,33 @@ def naive_counts(corpus, asked):
     return weights, shapes
 
 
-def extracted(corpus, asked, **more) -> RuleCounts:
+def texts_of(corpus) -> tuple[EncodedText, EncodedText, Links]:
     source, target, links = zip(*corpus, strict=True)
-    return extract_rules(encoded(source), encoded(target), Links.from_pairs(links), asked, **more)
+    return encoded(source), encoded(target), Links.from_pairs(links)
 
 
-def rule(counts: RuleCounts, b: int):
-    """Source side and target side of rule b as the naive form writes them."""
-    source = counts.source_sides[counts.source_B[b]].tolist()
+def extracted(corpus, asked) -> PairCounts:
+    return extract_rules(*texts_of(corpus), asked)
+
+
+def source_side(words):
     names = [FIRST, SECOND]
-    named = tuple(names.pop(0) if word == GAP else word for word in source)
-    gaps = [word for word in named if isinstance(word, str)]
+    return tuple(names.pop(0) if word == GAP else word for word in words.tolist())
+
+
+def rule(counts: PairCounts, b: int):
+    """Source side and target side of counted rule b as the naive form writes them."""
+    names = {GAP: FIRST, rule_extraction.SECOND: SECOND}
     target = counts.target_phrases[counts.target_B[b]].tolist()
-    return named, (*target, *(reversed(gaps) if counts.swapped_B[b] else gaps))
+    return source_side(counts.source_phrases[counts.source_B[b]]), tuple(names.get(word, word) for word in target)
 
 
-def links_of(counts: RuleCounts, b: int, asked: RuleSettings):
-    column, source = np.divmod(counts.shapes[counts.shape_B[b]], asked.symbols)
-    return tuple(sorted(zip(source.tolist(), (asked.target_span - 1 - column).tolist(), strict=True)))
+def table_rule(table: RuleTable, b: int):
+    """The same of a table."""
+    named = source_side(table.source_sides[table.source_B[b]])
+    gaps = [word for word in named if isinstance(word, str)]
+    target = table.target_phrases[table.target_B[b]].tolist()
+    return named, (*target, *(reversed(gaps) if table.swapped_B[b] else gaps))
 
 
 @st.composite
@@ -158,18 +167,32 @@ def test_equals_the_definition(corpus, asked):
     counts = extracted(corpus, asked)
     weights, shapes = naive_counts(corpus, asked)
     found = [rule(counts, b) for b in range(len(counts))]
-    assert dict(zip(found, (counts.count_B * ONE).round().astype(int).tolist(), strict=True)) == weights
-    keys = list(zip(counts.source_B.tolist(), counts.target_B.tolist(), counts.swapped_B.tolist(), strict=True))
+    assert dict(zip(found, counts.count_B.tolist(), strict=True)) == weights
+    for b, sides in enumerate(found):
+        assert tuple(sorted(pair_links(counts, b))) == moses_choice(shapes[sides], len(sides[1]), 1)
+        totals = counts.source_count_P[counts.source_B[b]], counts.target_count_Q[counts.target_B[b]]
+        for at, total in enumerate(totals):
+            assert total == sum(weight for other, weight in weights.items() if other[at] == sides[at])
+
+
+@hypothesis_settings(max_examples=80, deadline=None)
+@given(linked_corpora(), some_settings)
+def test_a_table_has_the_counted_rules_in_its_order(corpus, asked):
+    counts = extracted(corpus, asked)
+    table = score_rules(counts, lexical_table(*texts_of(corpus)), asked)
+    counted = {rule(counts, b): b for b in range(len(counts))}
+    found = [table_rule(table, b) for b in range(len(table))]
+    assert sorted(found, key=counted.get) == list(counted)
+    keys = list(zip(table.source_B.tolist(), table.target_B.tolist(), table.swapped_B.tolist(), strict=True))
     assert keys == sorted(keys)
-    for phrases, rows in ((counts.source_sides, counts.source_B), (counts.target_phrases, counts.target_B)):
+    for phrases, rows in ((table.source_sides, table.source_B), (table.target_phrases, table.target_B)):
         listed = [phrases[p].tolist() for p in range(len(phrases))]
         assert listed == sorted(listed)
         assert set(rows.tolist()) == set(range(len(phrases)))
-    for b, (source_side, target_side) in enumerate(found):
-        assert links_of(counts, b, asked) == moses_choice(shapes[source_side, target_side], len(target_side), 1)
-        for total, at in ((counts.source_count_B[b], 0), (counts.target_count_B[b], 1)):
-            same = sum(weight for other, weight in weights.items() if other[at] == found[b][at])
-            assert total == same / ONE
+    for b, sides in enumerate(found):
+        same = counted[sides]
+        assert table.count_B[b] * ONE == counts.count_B[same]
+        assert table.links(b) == pair_links(counts, same)
 
 
 @hypothesis_settings(max_examples=50, deadline=None)
@@ -196,19 +219,18 @@ def test_forms_equal_the_definition(corpus, asked):
 
 
 @hypothesis_settings(max_examples=50, deadline=None)
-@given(linked_corpora(), some_settings, st.sampled_from((0.0, 0.2, 1.0)))
-def test_many_small_runs_give_the_same(corpus, asked, least):
-    asked = replace(asked, least_count=least)
+@given(linked_corpora(), some_settings)
+def test_many_small_runs_give_the_same(corpus, asked):
     whole = extracted(corpus, asked)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, Runs(1) as bounded:
         patch.setattr(runs, "GROWTH", 1 << 40)
         patch.setattr(runs, "ROW_BYTES", 1 << 40)
         patch.setattr(extract, "PART_WORDS", 1)
-        assert_same(extracted(corpus, asked), whole)
+        assert_same(extract_rules(*texts_of(corpus), asked, bounded), whole)
 
 
-def assert_same(one: RuleCounts, other: RuleCounts) -> None:
-    for field in fields(RuleCounts):
+def assert_same(one: PairCounts, other: PairCounts) -> None:
+    for field in fields(PairCounts):
         values = [getattr(counts, field.name) for counts in (one, other)]
         for a, b in zip(*(vars(v).values() if isinstance(v, EncodedText) else [v] for v in values), strict=True):
             assert a.dtype == b.dtype, field.name
@@ -222,17 +244,17 @@ def test_memory_is_bounded_and_changes_nothing(rng, tmp_path, monkeypatch):
     monkeypatch.setattr(Runs, "write", lambda runs, run: (written.append(len(run.weight_N)), write(runs, run))[1])
     whole = extracted(corpus, RuleSettings())
     assert not written
-    bounded = extracted(corpus, RuleSettings(memory_mb=1), scratch=tmp_path)
+    with Runs(1, tmp_path) as bounded:
+        assert_same(extract_rules(*texts_of(corpus), RuleSettings(), bounded), whole)
     assert len(written) > 2
     assert max(written) < len(whole) / 2
-    assert_same(bounded, whole)
     assert not list(tmp_path.iterdir())
 
 
 def test_large_random_corpus_grows_every_table(rng):
     corpus = random_corpus(rng, 300, 400)
     counts, (weights, _) = extracted(corpus, RuleSettings()), naive_counts(corpus, RuleSettings())
-    found = {rule(counts, b): round(counts.count_B[b] * ONE) for b in range(len(counts))}
+    found = {rule(counts, b): counts.count_B[b] for b in range(len(counts))}
     assert len(found) > 1024
     assert found == weights
 
@@ -243,19 +265,18 @@ def test_of_equally_frequent_links_those_that_come_last_are_kept():
     asked = RuleSettings(shared_counts=False)
     counts = extracted(corpus, asked)
     b = next(b for b in range(len(counts)) if rule(counts, b) == ((3, 4), (6, 7)))
-    assert links_of(counts, b, asked) == ((0, 1), (1, 0))
+    assert sorted(pair_links(counts, b)) == [(0, 1), (1, 0)]
 
 
 def test_rare_rules_with_non_terminals_are_left_out_after_all_totals():
     texts = encoded([[3, 4]] * 2 + [[3, 5]]), encoded([[6, 7]] * 2 + [[6, 8]])
     links = Links.from_pairs([{(0, 0), (1, 1)}] * 3)
-    all_rules = extract_rules(*texts, links)
-    fewer = extract_rules(*texts, links, RuleSettings(least_count=2.0))
-    totals = {rule(all_rules, b): all_rules.target_count_B[b] for b in range(len(all_rules))}
-    kept = {rule(fewer, b): fewer.target_count_B[b] for b in range(len(fewer))}
+    counts, lexical = extract_rules(*texts, links), lexical_table(*texts, links)
+    tables = score_rules(counts, lexical), score_rules(counts, lexical, RuleSettings(least_count=2.0))
+    every, kept = ({table_rule(table, b): table.scores_B4[b].tolist() for b in range(len(table))} for table in tables)
     # "3 X1 → 6 X1" counts 1/2 in each sentence pair, and so does "X1 4 → X1 7".
-    assert totals.keys() - kept.keys() == {r for r in totals if FIRST in r[0]} != set()
-    assert kept.items() <= totals.items()
+    assert every.keys() - kept.keys() == {r for r in every if FIRST in r[0]} != set()
+    assert all(every[r] == scores for r, scores in kept.items())
 
 
 def test_nothing_to_extract():

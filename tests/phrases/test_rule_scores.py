@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.phrases.small_corpora import encoded, random_corpus, small_rules
-from tests.phrases.test_rule_extraction import links_of
+from tests.phrases.small_corpora import encoded, pair_links, random_corpus, small_rules
+from tests.phrases.test_rule_extraction import rule, table_rule
 from tests.phrases.test_table import assert_same, naive_lexical
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
@@ -32,11 +32,13 @@ def test_scores_by_the_definition(rng):
         likely = [max(probability.get((g, word), 0) for g in (-1, *given)) >= 0.25 for word in words]
         return likely.count(False)
 
+    counted = {rule(counts, b): b for b in range(len(counts))}
     for b in range(len(table)):
         side = table.source_sides[table.source_B[b]].tolist()
         target = table.target_phrases[table.target_B[b]].tolist()
         source = [word for word in side if word != GAP]
-        assert tuple(sorted(table.links(b))) == links_of(counts, b, asked)
+        same = counted[table_rule(table, b)]
+        assert table.links(b) == pair_links(counts, same)
         assert all(side[i] != GAP for i, _ in table.links(b))
         links = [(source_place(side, i), j) for i, j in table.links(b)]
         turned = [(j, i) for i, j in links]
@@ -45,7 +47,9 @@ def test_scores_by_the_definition(rng):
             (naive_lexical(target, source, turned, backward), naive_lexical(source, target, links, forward)),
         )
         np.testing.assert_allclose(
-            table.scores_B4[b, [0, 2]], counts.count_B[b] / [counts.target_count_B[b], counts.source_count_B[b]]
+            table.scores_B4[b, [0, 2]],
+            counts.count_B[same]
+            / [counts.target_count_Q[counts.target_B[same]], counts.source_count_P[counts.source_B[same]]],
         )
         assert table.insertion_B[b] == unlikely(source, target, forward)
         assert table.deletion_B[b] == unlikely(target, source, backward)

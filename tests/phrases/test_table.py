@@ -12,7 +12,7 @@ from xlate.align.lexical import LexicalTable, lexical_table
 from xlate.align.links import Links, read_links
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
-from xlate.phrases.extract import count_phrases, extract_phrases, merge_phrases
+from xlate.phrases.extract import extract_pairs, extract_phrases, phrase_limits
 from xlate.phrases.runs import Runs
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.text.lines import read_lines
@@ -40,7 +40,7 @@ def test_memory_is_bounded_and_changes_nothing(tmp_path, rng, smoothing):
     lexical = lexical_table(source, target, links)
     whole = score_phrases(extract_phrases(source, target, links), lexical, smoothing=smoothing)
     with Runs(1, tmp_path) as runs:
-        counts = merge_phrases(count_phrases(source, target, links, 7, runs), 7, runs)
+        counts = extract_pairs(source, target, links, phrase_limits(7), runs)
         table = score_phrases(counts, lexical, runs, smoothing)
         assert len(list(tmp_path.glob("scratch-*/*"))) > 50
         assert_same(table, whole)

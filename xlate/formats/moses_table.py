@@ -20,7 +20,7 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.arrays.ranges import pieces
 from xlate.errors import InputError
-from xlate.phrases.extract import number_phrases
+from xlate.phrases.runs import number_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines

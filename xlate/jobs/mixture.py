@@ -19,7 +19,7 @@ from xlate.lm.kneser_ney import Windows
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.mixture import mixed_lm, mixed_table
-from xlate.phrases.runs import Run, Runs
+from xlate.phrases.runs import PairCounts, Runs
 from xlate.phrases.table import PhraseTable
 from xlate.settings import Json
 from xlate.text.vocabulary import EncodedText
@@ -68,17 +68,17 @@ class MixedDirectory(WorkDirectory):
         ]
         return mixed_lm(models, EncodedText.encode(self._dev[1], words), self.weights_I)
 
-    def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None) -> PhraseTable:
+    def whole_table(self, counts: PairCounts, runs: Runs) -> PhraseTable:
         """The phrase table of all pairs with the mixture of the scores of both texts."""
-        whole = super().whole_table(max_length, min_count, runs, last)
+        whole, longest = super().whole_table(counts, runs), self.plan["phrases"]["max_length"]
         source, target = map(EncodedText.encode, self._dev, (self.source_vocabulary, self.target_vocabulary))
         lengths = np.diff(source.offsets_S1), np.diff(target.offsets_S1)
         dev = source, target, read_links(self.path / "align" / DEV_LINKS, *lengths)
         rows, (new_B, dev_B) = TableRows(whole), np.zeros((2, len(whole)))
         for count_B, text in ((new_B, self.pairs(self._rows[1])), (dev_B, dev)):
-            counts = extract_phrases(*text, max_length=max_length)
-            pair_X = rows.of(counts).pair_B
-            count_B[pair_X[pair_X >= 0]] = counts.count_B[pair_X >= 0]
+            part = extract_phrases(*text, longest)
+            pair_X = rows.of(part).pair_B
+            count_B[pair_X[pair_X >= 0]] = part.count_B[pair_X >= 0]
         table, weights_I = mixed_table(whole, np.stack([whole.count_B - new_B, new_B]), dev_B, self.weights_I)
         log.info("phrase table: the new text weighs %.2f", weights_I[1])
         return table

@@ -1,4 +1,4 @@
-"""Helpers for other kernels: hash tables from 64-bit keys to rows, tables that count and grow, tries, and rows."""
+"""Helpers for other kernels: hash tables from 64-bit keys to rows, keys numbered as they come, tries, and rows."""
 
 from __future__ import annotations
 
@@ -122,63 +122,56 @@ def _fill(keys_H: Uints, rows_H: Ints32, keys_K: Uints) -> int:
     return -1
 
 
-class Tally(NamedTuple):
-    """K = `size_1[0]` distinct keys; row k has the k-th distinct key and how often it occurred."""
+class NumberedKeys(NamedTuple):
+    """K = `size_1[0]` distinct keys, numbered in the order in which they came: key k is `keys_K[k]`."""
 
     slots_H: Ints32
     keys_K: Uints
-    count_K: Ints32
     size_1: Ints
 
 
 @compiled
-def new_tally(capacity: int) -> Tally:
-    """An empty tally with room for at least `capacity` distinct keys before it must grow."""
+def new_keys(capacity: int) -> NumberedKeys:
+    """No keys, with room for at least `capacity` distinct ones before the tables must grow."""
     slots = 16
     while slots < 2 * capacity:
         slots *= 2
-    return Tally(
-        np.full(slots, -1, np.int32),
-        np.full(slots // 2, EMPTY, np.uint64),
-        np.zeros(slots // 2, np.int32),
-        np.zeros(1, np.int64),
-    )
+    return NumberedKeys(np.full(slots, -1, np.int32), np.full(slots // 2, EMPTY, np.uint64), np.zeros(1, np.int64))
 
 
 @compiled
-def room_for(tally: Tally, keys: int) -> Tally:
-    """The tally, or a larger copy of it when it lacks room for `keys` new keys."""
-    size = tally.size_1[0]
-    if size + keys <= len(tally.keys_K):
-        return tally
-    larger = new_tally(max(size + keys, 2 * len(tally.keys_K)))
+def room_for(keys: NumberedKeys, more: int) -> NumberedKeys:
+    """The same keys, or a larger copy when there is no room for `more` new ones."""
+    size = keys.size_1[0]
+    if size + more <= len(keys.keys_K):
+        return keys
+    larger = new_keys(max(size + more, 2 * len(keys.keys_K)))
     larger.size_1[0] = size
     mask = np.uint64(len(larger.slots_H) - 1)
-    for row in range(size):
-        larger.keys_K[row], larger.count_K[row] = tally.keys_K[row], tally.count_K[row]
-        slot = first_slot(larger.keys_K[row], mask)
+    for number in range(size):
+        larger.keys_K[number] = keys.keys_K[number]
+        slot = first_slot(larger.keys_K[number], mask)
         while larger.slots_H[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
-        larger.slots_H[slot] = row
+        larger.slots_H[slot] = number
     return larger
 
 
 @compiled
-def count(tally: Tally, key: np.uint64) -> int:
-    """Counts a key once more and returns its row; `room_for` must have been called for it."""
-    mask = np.uint64(len(tally.slots_H) - 1)
+def number_of(keys: NumberedKeys, key: np.uint64) -> int:
+    """The number of a key, the next one if it is new; `room_for` must have been called for it."""
+    mask = np.uint64(len(keys.slots_H) - 1)
     slot = first_slot(key, mask)
-    row = tally.slots_H[slot]
-    while row >= 0 and tally.keys_K[row] != key:
+    number = keys.slots_H[slot]
+    while number >= 0 and keys.keys_K[number] != key:
         slot = (slot + np.uint64(1)) & mask
-        row = tally.slots_H[slot]
-    if row < 0:
-        row = np.int32(tally.size_1[0])
-        tally.slots_H[slot] = row
-        tally.keys_K[row] = key
-        tally.size_1[0] += 1
-    tally.count_K[row] += 1
-    return int(row)
+        number = keys.slots_H[slot]
+    if number < 0:
+        number = np.int32(keys.size_1[0])
+        keys.slots_H[slot] = number
+        keys.keys_K[number] = key
+        keys.size_1[0] += 1
+    return int(number)
 
 
 ROOT = 0

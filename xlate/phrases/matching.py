@@ -24,7 +24,7 @@ from xlate.errors import InputError, refuse_if
 from xlate.kernels.counting.matching import PhraseFinder, match_sentences, occurrences, orientation_bigrams
 from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
 from xlate.kernels.search.spans import find_rows
-from xlate.phrases.extract import PhraseCounts, number_phrases
+from xlate.phrases.runs import PairCounts, number_phrases
 from xlate.phrases.table import PhraseTable, phrase_finder
 from xlate.text.vocabulary import UNKNOWN_ID, EncodedText, sides
 
@@ -232,7 +232,7 @@ class TableRows:
 
     whole: PhraseTable
 
-    def of(self, table: PhraseTable | PhraseCounts) -> WholeRows:
+    def of(self, table: PhraseTable | PairCounts) -> WholeRows:
         """The rows of all phrases and pairs of another table."""
         phrases, (*finders, pairs) = (table.source_phrases, table.target_phrases), self._finders
         source_P, target_Q = (

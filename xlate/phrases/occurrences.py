@@ -35,7 +35,7 @@ from xlate.kernels.counting.extraction import (
     pair_occurrences,
 )
 from xlate.kernels.counting.merging import add_pairs, rows_among
-from xlate.kernels.memory import best_of_rows, new_tally, new_trie
+from xlate.kernels.memory import best_of_rows, new_keys, new_trie
 from xlate.phrases.extract import PART_WORDS, linked_parts, linked_sides
 from xlate.phrases.matching import finders_of
 from xlate.phrases.runs import Runs, number_nodes
@@ -153,7 +153,7 @@ def reordering_counts(
 
 
 def _new_store(width: int) -> OrientationStore:
-    return OrientationStore(new_trie(1024), new_trie(1024), new_tally(1024), np.empty((1024, width), np.int32))
+    return OrientationStore(new_trie(1024), new_trie(1024), new_keys(1024), np.empty((1024, width), np.int32))
 
 
 def _add(store: OrientationStore, table: PhraseTable, counts_BK2: Ints) -> None:

@@ -12,24 +12,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xlate.array_types import AnyArray, AnyInts, Ints, Ints32
-from xlate.arrays.ragged import joined_offsets, offsets_of
+from xlate.array_types import AnyArray, Ints, Ints16, Ints32
+from xlate.arrays.ragged import joined_offsets, offsets_of, row_numbers
 from xlate.arrays.scratch import Scratch, joined_rows
 from xlate.arrays.stored import HEADER, arrays_of, layout_of, open_arrays, save_arrays
-from xlate.kernels.counting.merging import CountedRows, merge_rows, merge_sequences
-from xlate.kernels.memory import Tally, Trie, preorder, spell, take_rows
+from xlate.kernels.counting.alignment import InnerLinks
+from xlate.kernels.counting.merging import CountedRows, merge_rows
+from xlate.kernels.memory import Trie, intern_rows, preorder, spell
 from xlate.text.vocabulary import EncodedText
+
+if TYPE_CHECKING:
+    # Translating needs the tables, which import this file, but does not extract them.
+    from xlate.kernels.counting.rule_extraction import PairStore, RuleLimits
 
 RUN = "run of counted pairs"
 SIDES = SOURCE, TARGET, SHAPE = 0, 1, 2
 # How many times the tables of counts must fit into memory while they grow and are sorted.
 GROWTH = 3
 # The bytes of a pair, or of a sequence, while it is merged.
-ROW_BYTES = 150
+ROW_BYTES = 200
 
 
 @dataclass(frozen=True)
@@ -55,17 +60,41 @@ class Run:
         return self.source_N, self.target_N, self.shape_N
 
 
-class Merged(NamedTuple):
-    """B distinct pairs, sorted, each with its heaviest shape by both orders, and the weights of its sides."""
+@dataclass(frozen=True)
+class PairCounts:
+    """B pairs over P distinct source and Q distinct target phrases, sorted by (source_B, target_B), with their counts.
 
-    sequences: Sequence[EncodedText]
+    Phrases are in the order of their word numbers; those of rules hold non-terminals. X distinct shapes, that is
+    sequences of internal links in the order (target, source), lie between `link_offsets_X1[x]` and
+    `link_offsets_X1[x + 1]`. `shape_B` is the most frequent shape of each pair; a tie goes to the one whose source
+    positions, listed for each target word in turn, come last in order. `inverse_shape_B` breaks ties with the two sides
+    exchanged: Moses counts each direction on its own, so it can weight p(f|e) by other links than p(e|f). Counts are
+    those of `RuleLimits.unit`.
+    """
+
+    source_phrases: EncodedText
+    target_phrases: EncodedText
     source_B: Ints32
     target_B: Ints32
     shape_B: Ints32
     inverse_shape_B: Ints32
-    weight_B: Ints
-    source_weight_P: Ints
-    target_weight_Q: Ints
+    count_B: Ints
+    source_count_P: Ints
+    target_count_Q: Ints
+    link_offsets_X1: Ints
+    link_source_K: Ints16
+    link_target_K: Ints16
+
+    def __len__(self) -> int:
+        """The number of distinct pairs B."""
+        return len(self.source_B)
+
+    @property
+    def links(self) -> tuple[InnerLinks, InnerLinks]:
+        """The links of each pair, and those with the two sides exchanged."""
+        offsets_X1, source_K, target_K = self.link_offsets_X1, self.link_source_K, self.link_target_K
+        direct = InnerLinks(self.shape_B, offsets_X1, source_K, target_K)
+        return direct, InnerLinks(self.inverse_shape_B, offsets_X1, target_K, source_K)
 
 
 def number_nodes(trie: Trie, node_B: Ints32) -> tuple[EncodedText, Ints32]:
@@ -81,28 +110,34 @@ def number_nodes(trie: Trie, node_B: Ints32) -> tuple[EncodedText, Ints32]:
     return EncodedText(*spell(trie.parent_N, trie.word_N, node_P.astype(np.int32))), row_N[node_B]
 
 
-def sorted_run(tries: tuple[Trie, Trie, Trie], pairs: Tally, shaped: Tally, weight_N: AnyInts) -> Run:
-    """Counted pairs as a run.
+def number_phrases(phrases: EncodedText) -> tuple[EncodedText, Ints32]:
+    """The distinct phrases in the order of their word numbers, and the row of each given phrase."""
+    trie, node_S = intern_rows(phrases.ids_T, phrases.offsets_S1)
+    return number_nodes(trie, node_S)
 
-    Args:
-        tries: of source sides, target sides and shapes.
-        pairs: keys `pack(source node, target node)`.
-        shaped: keys `pack(row of the pair, shape node)`; weight_N: the weight of each.
-    """
-    size, rows = int(pairs.size_1[0]), int(shaped.size_1[0])
-    keys = pairs.keys_K[:size]
-    sources, source_B = number_nodes(tries[SOURCE], (keys >> np.uint64(32)).astype(np.int32))
-    targets, target_B = number_nodes(tries[TARGET], keys.astype(np.uint32).astype(np.int32))
+
+def sorted_run(store: PairStore) -> Run:
+    """Counted pairs as a run."""
+    keys = store.pairs.keys_K[: int(store.pairs.size_1[0])]
+    sources, source_B = number_nodes(store.sources, (keys >> np.uint64(32)).astype(np.int32))
+    targets, target_B = number_nodes(store.targets, keys.astype(np.uint32).astype(np.int32))
     order = np.argsort((source_B.astype(np.int64) << 32) | target_B)
-    rank_B = np.empty(size, dtype=np.int64)
-    rank_B[order] = np.arange(size)
-    keys_N = shaped.keys_K[:rows]
-    shapes, shape_N = number_nodes(tries[SHAPE], keys_N.astype(np.uint32).astype(np.int32))
+    rank_B = np.empty(len(keys), dtype=np.int64)
+    rank_B[order] = np.arange(len(keys))
+    keys_N = store.shaped.keys_K[: int(store.shaped.size_1[0])]
+    shapes, shape_N = number_nodes(store.shapes, keys_N.astype(np.uint32).astype(np.int32))
     pair_N = (keys_N >> np.uint64(32)).astype(np.int64)
     order = np.argsort((rank_B[pair_N] << 32) | shape_N)
     pair_N = pair_N[order]
     columns = source_B[pair_N], target_B[pair_N], shape_N[order]
-    return Run(sources, targets, shapes, *columns, weight_N[:rows][order].astype(np.int64))
+    return Run(sources, targets, shapes, *columns, store.weight_N[: len(keys_N)][order])
+
+
+def _inverse_ranks(offsets_X1: Ints, source_K: Ints32, target_K: Ints32, limits: RuleLimits) -> Ints32:
+    """The rank of each shape when source positions come last, listed for each target word in turn."""
+    by_source = np.lexsort((target_K, source_K, row_numbers(offsets_X1)))
+    inverse_K = ((limits.symbols - 1 - source_K) * limits.target_span + target_K)[by_source]
+    return number_phrases(EncodedText(inverse_K, offsets_X1))[1]
 
 
 class Runs(Scratch):
@@ -137,22 +172,25 @@ class Runs(Scratch):
             held = open_arrays(folder / str(number), RUN, layout_of(Run)[0])
             self._runs.append(Run(**held.fields()))
 
-    def merge(self, last: Run | None = None, inverse: Callable[[EncodedText], Ints32] | None = None) -> Merged:
+    def merge(self, limits: RuleLimits, last: Run | None = None) -> PairCounts:
         """The pairs of all runs and of a last one, each once. What does not fit into memory is mapped from files.
 
         Args:
+            limits: of the pairs.
             last: a run that need not be written when it is the only one.
-            inverse: ranks shapes in the other order; by default it is the same one.
         """
         if last is not None and not self._runs:
-            sequences, parts = last.sequences, iter([_joined([last], [(0, len(last.weight_N))])])
+            texts, parts = last.sequences, iter([_joined([last], [(0, len(last.weight_N))])])
         else:
             if last is not None:
                 self.write(last)
-            texts, numbers = zip(*map(self._merged_texts, SIDES), strict=True)
-            sequences, parts = (texts[0], texts[1], texts[2]), self._row_parts(numbers)
-        ranks = np.arange(len(sequences[SHAPE]), dtype=np.int32) if inverse is None else inverse(sequences[SHAPE])
-        weights = [np.zeros(len(text), np.int64) for text in sequences[:SHAPE]]
+            merged, numbers = zip(*map(self._merged_texts, SIDES), strict=True)
+            texts, parts = (merged[0], merged[1], merged[2]), self._row_parts(numbers)
+        shapes = texts[SHAPE]
+        column_K, source_K = np.divmod(shapes.ids_T, limits.symbols)
+        target_K = limits.target_span - 1 - column_K
+        ranks = _inverse_ranks(shapes.offsets_S1, source_K, target_K, limits)
+        weights = [np.zeros(len(text), np.int64) for text in texts[:SHAPE]]
 
         def columns() -> Iterator[tuple[AnyArray, ...]]:
             for rows in parts:
@@ -161,7 +199,9 @@ class Runs(Scratch):
                     np.add.at(weight, side_B, part[-1])
                 yield part
 
-        return Merged(sequences, *(self.stored(columns()) if self._runs else next(columns())), *weights)
+        held: list[Any] = [*(self.stored(columns()) if self._runs else next(columns())), *weights]
+        links = source_K.astype(np.int16), target_K.astype(np.int16)
+        return PairCounts(texts[SOURCE], texts[TARGET], *held, shapes.offsets_S1, *links)
 
     def _merged_texts(self, side: int) -> tuple[EncodedText, list[Ints32]]:
         """The distinct sequences of a side, and the numbers of those of each run."""
@@ -174,12 +214,11 @@ class Runs(Scratch):
                 pieces = [text.offsets_S1[low : high + 1] for text, (low, high) in zip(texts, rows, strict=True)]
                 ids_T = np.concatenate([text.ids_T[at[0] : at[-1]] for text, at in zip(texts, pieces, strict=True)])
                 offsets_N1, ends_R1 = joined_offsets(pieces), offsets_of([high - low for low, high in rows])
-                number_N, row_M = merge_sequences(ids_T, offsets_N1, ends_R1)
+                distinct, number_N = number_phrases(EncodedText(ids_T, offsets_N1))
                 for number_S, (low, high), first in zip(numbers, rows, ends_R1, strict=False):
                     number_S[low:high] = number_N[first : first + high - low] + found
-                taken_T, taken_M1 = take_rows(ids_T, offsets_N1, row_M)
-                yield taken_T, taken_M1
-                found += len(row_M)
+                yield distinct.ids_T, distinct.offsets_S1
+                found += len(distinct)
 
         return EncodedText(*self.stored(joined_rows(parts()))), numbers
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory import HashTable, build_table, intern_rows, pair_keys, take_rows
 from xlate.kernels.pairs import PhrasePairs
 from xlate.lm.kneser_ney import discounts_of
-from xlate.phrases.extract import PhraseCounts
-from xlate.phrases.runs import Runs
+from xlate.phrases.runs import PairCounts, Runs
 from xlate.phrases.settings import MOST_GAPS
 from xlate.text.vocabulary import BEGIN_ID, EncodedText
 
@@ -176,7 +175,7 @@ class PhraseTable(LinkedPairs):
 
 
 def score_phrases(
-    counts: PhraseCounts, lexical: LexicalTable, runs: Runs | None = None, smoothing: str = "none"
+    counts: PairCounts, lexical: LexicalTable, runs: Runs | None = None, smoothing: str = "none"
 ) -> PhraseTable:
     """Phrase probabilities (see `phrase_shares`) and lexical weights of counted phrase pairs, as Moses's `score`.
 
@@ -188,48 +187,63 @@ def score_phrases(
         InputError: the lexical table lacks a word pair that is linked inside a phrase pair.
     """
     words = word_probabilities(lexical), word_probabilities(lexical, inverse=True)
-    columns = (runs or Runs()).stored(_scored(counts, words, smoothing))
-    count_B, scores_B4, link_offsets_B1, link_source_K, link_target_K = columns
+    totals = counts.source_count_P, counts.target_count_Q
+    shares = phrase_shares(counts.count_B, (counts.source_B, counts.target_B), totals, smoothing)
+    columns = scored_columns(phrase_pairs(counts), counts.links, counts.count_B, shares, words, runs)
     return PhraseTable(
         source_phrases=counts.source_phrases,
         target_phrases=counts.target_phrases,
         source_B=counts.source_B,
         target_B=counts.target_B,
-        count_B=count_B,
-        scores_B4=scores_B4,
-        link_offsets_B1=link_offsets_B1,
-        link_source_K=link_source_K,
-        link_target_K=link_target_K,
         source_count_P=counts.source_count_P.astype(np.float64),
         target_count_Q=counts.target_count_Q.astype(np.float64),
+        **columns,
     )
 
 
-def _scored(
-    counts: PhraseCounts, words: Sequence[tuple[HashTable, Floats]], smoothing: str
-) -> Iterator[tuple[AnyArray, ...]]:
-    """The counts, scores, offsets of links and links of some pairs at a time."""
-    whole, end = phrase_pairs(counts), 0
-    rows, totals = (counts.source_B, counts.target_B), (counts.source_count_P, counts.target_count_Q)
-    shares = phrase_shares(counts.count_B, rows, totals, smoothing)
-    lengths_X = np.diff(counts.link_offsets_X1)
-    for first in range(0, max(1, len(counts)), PIECE):
-        part = slice(first, first + PIECE)
-        count_B, shape_B = counts.count_B[part].astype(np.float64), counts.shape_B[part]
-        pairs = whole._replace(source_B=counts.source_B[part], target_B=counts.target_B[part])
-        links = InnerLinks(shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
-        turned = InnerLinks(
-            counts.inverse_shape_B[part], counts.link_offsets_X1, counts.link_target_K, counts.link_source_K
-        )
-        scores_B4 = four_scores(pairs, (links, turned), shares(part), words, NO_GAP)
-        places, ends_B1 = places_of(counts.link_offsets_X1, shape_B), end + offsets_of(lengths_X[shape_B])
-        yield count_B, scores_B4, ends_B1[min(first, 1) :], counts.link_source_K[places], counts.link_target_K[places]
-        end = ends_B1[-1]
+Shares = Callable[[slice], tuple[Floats, Floats]]
 
 
-def phrase_shares(
-    count_B: Ints, rows: tuple[Ints32, Ints32], totals: tuple[Ints, Ints], smoothing: str
-) -> Callable[[slice], tuple[Floats, Floats]]:
+def scored_columns(
+    pairs: PhrasePairs,
+    links: tuple[InnerLinks, InnerLinks],
+    count_B: Ints,
+    shares: Shares,
+    words: Sequence[tuple[HashTable, Floats]],
+    runs: Runs | None = None,
+    *,
+    gap: int = NO_GAP,
+    unit: int = 1,
+) -> dict[str, Any]:
+    """The counts, scores and links of a table by the names of its fields, computed for some pairs at a time.
+
+    Args:
+        pairs, links, words, gap: see `four_scores`.
+        count_B: in units of `unit`.
+        shares: p(e|f) and p(f|e) of any range of the pairs.
+        runs: what is returned is mapped from its files.
+
+    Raises:
+        InputError: see `four_scores`.
+    """
+
+    def columns() -> Iterator[tuple[AnyArray, ...]]:
+        end, lengths_X = 0, np.diff(links[0].offsets_X1)
+        for first in range(0, max(1, len(count_B)), PIECE):
+            part = slice(first, first + PIECE)
+            some = pairs._replace(source_B=pairs.source_B[part], target_B=pairs.target_B[part])
+            direct, inverse = (each._replace(shape_B=each.shape_B[part]) for each in links)
+            scores_B4 = four_scores(some, (direct, inverse), shares(part), words, gap)
+            places, ends_B1 = places_of(direct.offsets_X1, direct.shape_B), end + offsets_of(lengths_X[direct.shape_B])
+            inner = direct.source_K[places], direct.target_K[places]
+            yield count_B[part] / unit, scores_B4, ends_B1[min(first, 1) :], *inner
+            end = ends_B1[-1]
+
+    names = "count_B", "scores_B4", "link_offsets_B1", "link_source_K", "link_target_K"
+    return dict(zip(names, (runs or Runs()).stored(columns()), strict=True))
+
+
+def phrase_shares(count_B: Ints, rows: tuple[Ints32, Ints32], totals: tuple[Ints, Ints], smoothing: str) -> Shares:
     """p(e|f) and p(f|e) of any range of the pairs: relative frequencies, smoothed or not.
 
     With `kneser_ney`, p(e|f) = (N(f, e) - D) / N(f) + α(f) p_b(e) (Foster, Kuhn & Johnson 2006, section 3.2). D is one
@@ -262,7 +276,7 @@ def phrase_shares(
     return shares
 
 
-def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:
+def phrase_pairs(phrases: PhraseTable | PairCounts) -> PhrasePairs:
     """The phrase pairs in the form that compiled loops take."""
     source, target = phrases.source_phrases, phrases.target_phrases
     texts = source.ids_T, source.offsets_S1, target.ids_T, target.offsets_S1

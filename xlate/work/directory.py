@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from xlate.lm.kneser_ney import Windows
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
-    from xlate.phrases.runs import Run, Runs
+    from xlate.phrases.runs import PairCounts, Runs
     from xlate.phrases.table import PhraseTable
 FACTOR_VOCABULARY = "vocabulary of a factor"
 TEXT = "numbered text"
@@ -344,19 +344,14 @@ class WorkDirectory(TextSides):
         target = self.training_text("target")
         return self.estimated_lm(target.part(0, 0) if counted else target, order, scratch=scratch, counted=counted)
 
-    def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None) -> PhraseTable:
-        """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored.
-
-        Args:
-            runs: its counts, in runs; `last`: one more run, which is not among them, if there is one.
-        """
+    def whole_table(self, counts: PairCounts, runs: Runs) -> PhraseTable:
+        """The phrase pairs seen often enough with their scores, as they are to be stored; may be in files of `runs`."""
         from xlate.align.lexical import lexical_table
-        from xlate.phrases.extract import merge_phrases
         from xlate.phrases.table import score_phrases
 
-        lexical = lexical_table(*self.encoded, self.links)
-        table = score_phrases(merge_phrases(last, max_length, runs), lexical, runs, self.smoothing)
-        return table.select(np.asarray(table.count_B) >= min_count) if min_count > 1 else table
+        table = score_phrases(counts, lexical_table(*self.encoded, self.links), runs, self.smoothing)
+        least = self.plan["phrases"]["min_count"]
+        return table.select(np.asarray(table.count_B) >= least) if least > 1 else table
 
     def estimated_lm(
         self,

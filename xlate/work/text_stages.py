@@ -5,27 +5,26 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from xlate.align.links import Links
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER
 from xlate.cluster import ClusterConfig
 from xlate.errors import refuse_if
+from xlate.kernels.counting.rule_extraction import RuleLimits
 from xlate.lm.arpa import write_arpa
 from xlate.lm.kneser_ney import Windows, count_windows
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.extract import count_phrases
+from xlate.phrases.extract import count_pairs, extract_pairs, phrase_limits
 from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
-from xlate.phrases.runs import Run, Runs
+from xlate.phrases.runs import Runs
 from xlate.settings import Json
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import finished_stage, identity_of, make_parts, run_stage
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 # The sentence pairs of a part whose n-grams or phrases a task counts, and the folders of all parts of a stage.
 PART, PARTS = 1 << 17, {"lm": "lm-parts", "phrases": "phrase-parts"}
 
@@ -44,12 +43,9 @@ def _lm(work: WorkDirectory, made_from: Json, folder: Path) -> Json:
 
 def _phrases(work: WorkDirectory, made_from: Json, folder: Path) -> Json:
     with Runs(work.plan["memory_mb"], folder) as runs:
-        longest, last = made_from["max_length"], None
-        for part in (counted := _counted(work, "phrases")):
-            runs.read(part)
-        if not counted:
-            last = count_phrases(*work.encoded, work.links, longest, runs)
-        table = work.whole_table(longest, made_from["min_count"], runs, last)
+        limits = phrase_limits(made_from["max_length"])
+        counts = extract_pairs(*work.encoded, work.links, limits, runs, _counted(work, "phrases"))
+        table = work.whole_table(counts, runs)
         table.save(folder / "table")
         return {"pairs": len(table), "source_phrases": len(table.source_phrases)}
 
@@ -89,32 +85,21 @@ def count_ngrams(path: str, name: str, made_from: Json) -> None:
 def count_part(path: str, name: str, made_from: Json) -> None:
     """Counts the phrase pairs of a part of a training text: a task of `count_by_tasks`."""
     memory = WorkDirectory(Path(path)).plan["memory_mb"]
-    save_part(path, name, made_from, memory, count_phrases, made_from["of"]["max_length"])
+    save_part(path, name, made_from, memory, phrase_limits(made_from["of"]["max_length"]))
 
 
 COUNTS = {"lm": count_ngrams, "phrases": count_part}
 
 
-def save_part(
-    path: str,
-    name: str,
-    made_from: Mapping[str, Any],
-    memory_mb: int,
-    count: Callable[[EncodedText, EncodedText, Links, T, Runs], Run],
-    settings: T,
-) -> None:
-    """Makes a stage of `text_parts`: the runs of its pairs; `count` writes all but the last, which it returns.
-
-    Args:
-        settings: passed to `count`, after the pairs.
-    """
+def save_part(path: str, name: str, made_from: Mapping[str, Any], memory_mb: int, limits: RuleLimits) -> None:
+    """Makes a stage of `text_parts`: the runs of its phrase pairs or rules."""
     work, first = WorkDirectory(Path(path)), made_from["first"]
     rows = first, min(first + made_from["size"], len(work.encoded[0]))
 
     def build(folder: Path) -> Json:
         with Runs(memory_mb, folder) as runs:
             source, target = (text.part(*rows) for text in work.encoded)
-            runs.write(count(source, target, work.links.part(*rows), settings, runs))
+            runs.write(count_pairs(source, target, work.links.part(*rows), limits, runs))
             runs.save(folder)
         return {"sentences": rows[1] - rows[0]}
 

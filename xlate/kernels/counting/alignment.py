@@ -10,7 +10,18 @@ import numpy as np
 
 from xlate.array_types import Bools, Bytes, Floats, Floats32, Ints, Ints16, Ints32, Uints
 from xlate.compiled import compiled, inner, loop
-from xlate.kernels.memory import HashTable, Tally, bounds, count, find, new_tally, pack, places, room_for, row_values
+from xlate.kernels.memory import (
+    HashTable,
+    NumberedKeys,
+    bounds,
+    find,
+    new_keys,
+    number_of,
+    pack,
+    places,
+    room_for,
+    row_values,
+)
 from xlate.kernels.pairs import PhrasePairs, Sides
 
 FORWARD, BACKWARD, BOTH = 1, 2, 3
@@ -195,15 +206,15 @@ NULL = 0
 def cooccurrences(text: Sides) -> Uints:
     """The keys (t, s) of all words that occur in one sentence pair, and of (NULL, s), in order of first occurrence."""
     source_T, source_S1, target_U, target_S1 = text
-    tally: Tally = new_tally(1 << 16)
+    keys: NumberedKeys = new_keys(1 << 16)
     for sentence in range(len(source_S1) - 1):
         words = source_S1[sentence + 1] - source_S1[sentence]
-        tally = room_for(tally, words * (1 + target_S1[sentence + 1] - target_S1[sentence]))
+        keys = room_for(keys, words * (1 + target_S1[sentence + 1] - target_S1[sentence]))
         for j in places(source_S1, sentence):
-            count(tally, pack(NULL, source_T[j]))
+            number_of(keys, pack(NULL, source_T[j]))
             for i in places(target_S1, sentence):
-                count(tally, pack(target_U[i], source_T[j]))
-    return tally.keys_K[: tally.size_1[0]].copy()
+                number_of(keys, pack(target_U[i], source_T[j]))
+    return keys.keys_K[: keys.size_1[0]].copy()
 
 
 @loop

@@ -1,5 +1,5 @@
-"""Extracts and counts the consistent phrase pairs of aligned sentence pairs, finds where the pairs of a table occur,
-and counts their orientations relative to the words before and after them.
+"""Finds the consistent phrase pairs of aligned sentence pairs and where the pairs of a table occur, and counts their
+orientations relative to the words before and after them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.memory import (
     ROOT,
     HashTable,
-    Tally,
+    NumberedKeys,
     Trie,
     bounds,
     child,
-    count,
     find,
     grown,
-    new_tally,
-    new_trie,
+    number_of,
     pack,
     room,
     room_for,
@@ -62,62 +60,6 @@ def sentence_pair(text: Sides, links: SentenceLinks, s: int) -> SentencePair:
         link_target,
         np.searchsorted(link_target, np.arange(len(target) + 1)),
     )
-
-
-class PhraseStore(NamedTuple):
-    """Tries of source phrases, target phrases and shapes, and how often each pair occurred.
-
-    The keys of `pairs` are `pack(source node, target node)`, those of `shaped` `pack(row of the pair, shape node)`. A
-    shape is the sequence of links inside a phrase pair. The "words" of a shape are `(max_length - 1 - target) *
-    max_length + source`, so that the trie sorts them in the order in which Moses breaks ties between shapes.
-    """
-
-    sources: Trie
-    targets: Trie
-    shapes: Trie
-    pairs: Tally
-    shaped: Tally
-
-
-@compiled
-def new_phrase_store() -> PhraseStore:
-    """A store without phrases."""
-    return PhraseStore(new_trie(1024), new_trie(1024), new_trie(1024), new_tally(1024), new_tally(1024))
-
-
-@compiled
-def extract(
-    text: Sides, links: SentenceLinks, sentences: tuple[int, int], max_length: int, store: PhraseStore
-) -> PhraseStore:
-    """Counts the phrase pairs and their internal links in a range of sentence pairs; returns the store, or a larger
-    copy.
-    """
-    sources, targets, shapes, pairs, shaped = store
-    for s in range(sentences[0], sentences[1]):
-        pair = sentence_pair(text, links, s)
-        source, target, link_source, link_target, before_U1 = pair
-        if len(link_source) == 0:
-            continue
-        spans = consistent_spans(pair, max_length, max_length)
-        sources = room(sources, len(source) * max_length)
-        targets = room(targets, len(target) * max_length)
-        pairs = room_for(pairs, len(spans))
-        shaped = room_for(shaped, len(spans))
-        source_nodes = np.full((len(source), max_length + 1), -1, np.int32)
-        target_nodes = np.full((len(target), max_length + 1), -1, np.int32)
-        for row in range(len(spans)):
-            source_start, source_end, target_start, target_end = spans[row]
-            source_node = _span_node(sources, source, source_nodes, source_start, source_end)
-            target_node = _span_node(targets, target, target_nodes, target_start, target_end)
-            row_of_pair = count(pairs, pack(source_node, target_node))
-            first, last = before_U1[target_start], before_U1[target_end]
-            shapes = room(shapes, last - first)
-            shape = ROOT
-            for k in range(first, last):
-                column = max_length - 1 - (link_target[k] - target_start)
-                shape = child(shapes, shape, column * max_length + link_source[k] - source_start)
-            count(shaped, pack(row_of_pair, shape))
-    return PhraseStore(sources, targets, shapes, pairs, shaped)
 
 
 @inner
@@ -176,7 +118,13 @@ def _inside(source_low: Ints32, source_high: Ints32, low: int, high: int, target
 
 
 @inner
-def _span_node(trie: Trie, ids: Ints32, nodes: Ints32, start: int, end: int) -> int:
+def no_nodes(words: int, longest: int) -> Ints32:
+    """The nodes of the spans of a sentence for `span_node` before any is known."""
+    return np.full((words, longest + 1), -1, np.int32)
+
+
+@inner
+def span_node(trie: Trie, ids: Ints32, nodes: Ints32, start: int, end: int) -> int:
     """The trie node of the words start..end; nodes of the span and its prefixes are kept in `nodes[start, length]`."""
     known = end - start
     while known > 0 and nodes[start, known] < 0:
@@ -239,12 +187,13 @@ ALIGNED, LEFT_END, RIGHT_END, ALL_BEFORE = 1, 2, 4, 8
 class OrientationStore(NamedTuple):
     """Tries of source and target phrases, and how often each pair had each of K orientations, backward then forward.
 
-    The keys of `pairs` are `pack(source node, target node)`; its rows are those of `counts_NK2`, which may have more.
+    The keys of `pairs` are `pack(source node, target node)`; their numbers are rows of `counts_NK2`, which may have
+    more.
     """
 
     sources: Trie
     targets: Trie
-    pairs: Tally
+    pairs: NumberedKeys
     counts_NK2: Ints32
 
 
@@ -283,14 +232,14 @@ def count_orientations(
         sources, targets = room(sources, n * max_length), room(targets, m * max_length)
         pairs = room_for(pairs, len(spans_X4))
         counts_NK2 = grown(counts_NK2, pairs.size_1[0], len(spans_X4))
-        source_nodes = np.full((n, max_length + 1), -1, np.int32)
-        target_nodes = np.full((m, max_length + 1), -1, np.int32)
+        source_nodes, target_nodes = no_nodes(n, max_length), no_nodes(m, max_length)
         for x in range(len(spans_X4)):
             begin, end, first, last = spans_X4[x]
-            source_node = _span_node(sources, pair.source, source_nodes, begin, end)
-            target_node = _span_node(targets, pair.target, target_nodes, first, last)
-            row = count(pairs, pack(source_node, target_node))
-            if pairs.count_K[row] == 1:
+            source_node = span_node(sources, pair.source, source_nodes, begin, end)
+            target_node = span_node(targets, pair.target, target_nodes, first, last)
+            known = pairs.size_1[0]
+            row = number_of(pairs, pack(source_node, target_node))
+            if row == known:
                 counts_NK2[row] = 0
             counts_NK2[row, _orientation(before_XX, linked, begin, end, first, kind)] += 1
             counts_NK2[row, k + _orientation(behind_XX, turned, n - end, n - begin, m - last, kind)] += 1

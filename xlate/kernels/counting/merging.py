@@ -1,6 +1,6 @@
 """Merges sorted runs of counted pairs of sequences.
 
-Letters: R runs, one after another; N rows of all runs; M distinct sequences; X shapes; B pairs.
+Letters: R runs, one after another; N rows of all runs; M other sequences; X shapes; B pairs.
 """
 
 from __future__ import annotations
@@ -25,33 +25,6 @@ class CountedRows(NamedTuple):
     shape_N: Ints32
     weight_N: Ints
     runs_R1: Ints
-
-
-@compiled
-def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Ints32, Ints]:
-    """Numbers the sequences of sorted runs in lexicographic order; equal ones get the same number.
-
-    Returns:
-        The number of each sequence, (N,), and one sequence of each number, (M,).
-    """
-    next_R = runs_R1[:-1].copy()
-    number_N, row_M = np.empty(runs_R1[-1], np.int32), np.empty(runs_R1[-1], np.int64)
-    found = 0
-    while True:
-        least = -1
-        for r in range(len(next_R)):
-            row = next_R[r]
-            if row < runs_R1[r + 1] and (least < 0 or _compare(ids_T, offsets_N1, row, ids_T, offsets_N1, least) < 0):
-                least = row
-        if least < 0:
-            return number_N, row_M[:found].copy()
-        row_M[found] = least
-        for r in range(len(next_R)):
-            row = next_R[r]
-            if row < runs_R1[r + 1] and _compare(ids_T, offsets_N1, row, ids_T, offsets_N1, least) == 0:
-                number_N[row] = found
-                next_R[r] += 1
-        found += 1
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Extracts and counts hierarchical rules of aligned sentence pairs.
+"""Extracts and counts hierarchical rules of aligned sentence pairs; those without gaps are the phrase pairs.
 
 Letters: X phrase pairs of a sentence pair, G of them that may become gaps, E target ends, N distinct rules with
 links.
@@ -12,20 +12,33 @@ import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.compiled import compiled, inlined, inner
-from xlate.kernels.counting.extraction import SentencePair, consistent_spans, sentence_pair
-from xlate.kernels.memory import ROOT, Tally, Trie, child, count, grown, new_tally, new_trie, pack, room, room_for
+from xlate.kernels.counting.extraction import SentencePair, consistent_spans, no_nodes, sentence_pair, span_node
+from xlate.kernels.memory import (
+    ROOT,
+    NumberedKeys,
+    Trie,
+    child,
+    grown,
+    new_keys,
+    new_trie,
+    number_of,
+    pack,
+    room,
+    room_for,
+)
 from xlate.kernels.pairs import SentenceLinks, Sides
 
-# The weight of one rule in whole numbers, so that sums do not depend on their order.
-ONE = 1 << 32
 NO_SPAN = -1
 # Start, end and number of a missing gap.
 NOTHING = (-1, -1, -1)
+# The rules that tables are enlarged for at a time, if there are not more in a phrase pair.
+STEP = 64
 
 
 class RuleLimits(NamedTuple):
-    """Which rules are extracted; the first ten fields are those of `RuleSettings`.
+    """Which rules are extracted; by default all phrase pairs. The first ten fields are those of `RuleSettings`.
 
+    A phrase pair weighs `unit`, divided equally among its rules if `shared_counts`; otherwise each of its rules does.
     `anywhere` lifts the target normal form: gaps may be anywhere in the target. In target sides, the numbers `first`
     and `second` stand for the first and the second non-terminal of the source; in source sides, `first` stands for
     both.
@@ -34,68 +47,89 @@ class RuleLimits(NamedTuple):
     source_span: int
     target_span: int
     symbols: int
-    most_gaps: int
-    least_gap: int
-    least_links: int
-    adjacent: bool
-    loose_phrases: bool
-    loose_gaps: bool
-    shared_counts: bool
-    anywhere: bool
-    first: int
-    second: int
+    most_gaps: int = 0
+    least_gap: int = 1
+    least_links: int = 1
+    adjacent: bool = False
+    loose_phrases: bool = True
+    loose_gaps: bool = False
+    shared_counts: bool = False
+    unit: int = 1
+    anywhere: bool = False
+    first: int = 0
+    second: int = 0
 
 
-class RuleStore(NamedTuple):
-    """Tries of source sides, target sides and shapes, and how much each rule weighs.
+class PairStore(NamedTuple):
+    """Tries of source sides, target sides and shapes, and how much each pair of sides weighs.
 
-    The keys of `rules` are `pack(source node, target node)`, those of `shaped` `pack(row of the rule, shape node)`;
-    row n of `shaped` weighs `weight_N[n]`, in units of `ONE`. A shape is the sequence of links inside a rule, as in
-    `extraction.extract`: `(target_span - 1 - target) * symbols + source`, where places count gaps too.
+    The keys of `pairs` are `pack(source node, target node)`, those of `shaped` `pack(number of the pair, shape node)`;
+    number n of `shaped` weighs `weight_N[n]`. A shape is the sequence of links inside a pair, where places count gaps
+    too. Its "words" are `(target_span - 1 - target) * symbols + source`, so that the trie sorts shapes in the order in
+    which Moses breaks ties between them.
     """
 
     sources: Trie
     targets: Trie
     shapes: Trie
-    rules: Tally
-    shaped: Tally
+    pairs: NumberedKeys
+    shaped: NumberedKeys
     weight_N: Ints
 
 
 @compiled
-def new_rule_store() -> RuleStore:
-    """A store without rules."""
-    shaped = new_tally(1024)
+def new_pair_store() -> PairStore:
+    """A store without pairs."""
+    shaped = new_keys(1024)
     weight_N = np.zeros(len(shaped.keys_K), np.int64)
-    return RuleStore(new_trie(1024), new_trie(1024), new_trie(1024), new_tally(1024), shaped, weight_N)
+    return PairStore(new_trie(1024), new_trie(1024), new_trie(1024), new_keys(1024), shaped, weight_N)
 
 
 @compiled
-def count_rules(
-    text: Sides, links: SentenceLinks, sentences: tuple[int, int], limits: RuleLimits, store: RuleStore
-) -> RuleStore:
+def count_pairs(
+    text: Sides, links: SentenceLinks, sentences: tuple[int, int], limits: RuleLimits, store: PairStore
+) -> PairStore:
     """Counts the rules in a range of sentence pairs; returns the store, or a larger copy."""
+    sources, targets, shapes, pairs, shaped, weight_N = store
     chosen_C2 = np.empty((64, 2), np.int32)
     for s in range(sentences[0], sentences[1]):
         pair = sentence_pair(text, links, s)
-        if len(pair.link_source) == 0:
+        source, target, link_source, link_target, before_U1 = pair
+        if len(link_source) == 0:
             continue
         initial_X4, gap_G4, begin_E = _spans(pair, limits)
+        source_nodes, target_nodes = no_nodes(len(source), limits.symbols), no_nodes(len(target), limits.target_span)
+        spare = 0
         for x in range(len(initial_X4)):
-            links_inside = _links(pair.before_U1, initial_X4[x])
-            plain = _words(initial_X4[x], 0) <= limits.symbols and links_inside >= limits.least_links
-            chosen_C2, found = _choose_gaps(initial_X4[x], gap_G4, begin_E, pair, limits, chosen_C2)
+            start, end, target_start, target_end = initial_X4[x]
+            first, last = before_U1[target_start], before_U1[target_end]
+            plain = end - start <= limits.symbols and last - first >= limits.least_links
+            found = 0
+            if limits.most_gaps > 0:
+                chosen_C2, found = _choose_gaps(initial_X4[x], gap_G4, begin_E, pair, limits, chosen_C2)
             rules = found + plain
             if rules == 0:
                 continue
-            weight = (ONE + rules // 2) // rules if limits.shared_counts else ONE
-            store = _with_room(store, rules, links_inside, limits)
-            if plain:
-                _count_rule(store, initial_X4[x], gap_G4, (NO_SPAN, NO_SPAN), pair, limits, weight)
-            for c in range(found):
-                gaps = (chosen_C2[c, 0], chosen_C2[c, 1])
-                _count_rule(store, initial_X4[x], gap_G4, gaps, pair, limits, weight)
-    return store
+            weight = (limits.unit + rules // 2) // rules if limits.shared_counts else limits.unit
+            if spare < rules:
+                spare = max(rules, STEP)
+                held = PairStore(sources, targets, shapes, pairs, shaped, weight_N)
+                sources, targets, shapes, pairs, shaped, weight_N = _with_room(held, spare, len(link_source), limits)
+            spare -= rules
+            for c in range(rules):
+                if c < found:
+                    nodes = _rule_nodes(sources, targets, shapes, initial_X4[x], gap_G4, chosen_C2[c], pair, limits)
+                    source_node, target_node, shape = nodes
+                else:
+                    source_node = span_node(sources, source, source_nodes, start, end)
+                    target_node = span_node(targets, target, target_nodes, target_start, target_end)
+                    shape = ROOT
+                    for k in range(first, last):
+                        column = limits.target_span - 1 - (link_target[k] - target_start)
+                        shape = child(shapes, shape, column * limits.symbols + link_source[k] - start)
+                number = number_of(pairs, pack(source_node, target_node))
+                weight_N[number_of(shaped, pack(number, shape))] += weight
+    return PairStore(sources, targets, shapes, pairs, shaped, weight_N)
 
 
 @compiled
@@ -113,7 +147,7 @@ def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[Ints32, Ints32, Ints
         tight = tight and pair.before_U1[target_start + 1] > pair.before_U1[target_start]
         tight = tight and pair.before_U1[target_end] > pair.before_U1[target_end - 1]
         initial_X[x] = tight or limits.loose_phrases
-        gap_X[x] = (tight or limits.loose_gaps) and end - start >= limits.least_gap
+        gap_X[x] = limits.most_gaps > 0 and (tight or limits.loose_gaps) and end - start >= limits.least_gap
     gap_G4 = spans_X4[gap_X]
     gap_G4 = gap_G4[np.argsort(gap_G4[:, 3], kind="mergesort")]
     return spans_X4[initial_X], gap_G4, np.searchsorted(gap_G4[:, 3], np.arange(len(pair.target) + 2))
@@ -127,7 +161,7 @@ def _choose_gaps(
     found = 0
     end = initial[3]
     for q in range(begin_E[initial[2] + 1 if limits.anywhere else end], begin_E[end + 1]):
-        if limits.most_gaps == 0 or not _within(gap_G4[q], initial, limits):
+        if not _within(gap_G4[q], initial, limits):
             continue
         if _leaves_rule(initial, gap_G4, q, NO_SPAN, pair, limits):
             chosen_C2, found = _keep(chosen_C2, found, q, NO_SPAN)
@@ -185,36 +219,38 @@ def _links(before_U1: Ints, span: Ints32) -> int:
 
 
 @inner
-def _count_rule(
-    store: RuleStore,
+def _rule_nodes(
+    sources: Trie,
+    targets: Trie,
+    shapes: Trie,
     initial: Ints32,
     gap_G4: Ints32,
-    gaps: tuple[int, int],
+    gaps_2: Ints32,
     pair: SentencePair,
     limits: RuleLimits,
-    weight: int,
-) -> None:
-    """Counts what is left of a phrase pair without its gaps (q, r), of which r comes first on the target."""
-    q_source = q_target = r_source = r_target = NOTHING
-    if gaps[0] != NO_SPAN:
-        q = gap_G4[gaps[0]]
-        q_source, q_target = (q[0], q[1], limits.first), (q[2], q[3], limits.first)
-    if gaps[1] != NO_SPAN:
-        r = gap_G4[gaps[1]]
+) -> tuple[int, int, int]:
+    """The nodes of both sides and of the links of what is left of a phrase pair without its gaps (q, r).
+
+    Of these, r comes first on the target, if there is one.
+    """
+    q = gap_G4[gaps_2[0]]
+    r_source = r_target = NOTHING
+    q_source, q_target = (q[0], q[1], limits.first), (q[2], q[3], limits.first)
+    if gaps_2[1] != NO_SPAN:
+        r = gap_G4[gaps_2[1]]
         swapped = q_source[0] < r[0]
         r_source = (r[0], r[1], limits.first)
         r_target = (r[2], r[3], limits.second if swapped else limits.first)
         q_target = (q_target[0], q_target[1], limits.first if swapped else limits.second)
-    source_node = _side_node(store.sources, pair.source, (initial[0], initial[1]), q_source, r_source)
-    target_node = _side_node(store.targets, pair.target, (initial[2], initial[3]), q_target, r_target)
+    source_node = _side_node(sources, pair.source, (initial[0], initial[1]), q_source, r_source)
+    target_node = _side_node(targets, pair.target, (initial[2], initial[3]), q_target, r_target)
     shape = ROOT
     for k in range(pair.before_U1[initial[2]], pair.before_U1[initial[3]]):
         i, j = pair.link_source[k], pair.link_target[k]
         if not (q_target[0] <= j < q_target[1] or r_target[0] <= j < r_target[1]):
             column = limits.target_span - 1 - _place(j, initial[2], q_target, r_target)
-            shape = child(store.shapes, shape, column * limits.symbols + _place(i, initial[0], q_source, r_source))
-    rule = count(store.rules, pack(source_node, target_node))
-    store.weight_N[count(store.shaped, pack(rule, shape))] += weight
+            shape = child(shapes, shape, column * limits.symbols + _place(i, initial[0], q_source, r_source))
+    return source_node, target_node, shape
 
 
 @inner
@@ -245,7 +281,7 @@ def _place(i: int, start: int, one: tuple[int, int, int], other: tuple[int, int,
 
 
 @inner
-def _with_room(store: RuleStore, rules: int, links: int, limits: RuleLimits) -> RuleStore:
+def _with_room(store: PairStore, rules: int, links: int, limits: RuleLimits) -> PairStore:
     """The store, or a larger copy if it lacks room for `rules` more rules with `links` links each."""
     sources = room(store.sources, rules * limits.symbols)
     targets = room(store.targets, rules * limits.target_span)
@@ -255,4 +291,4 @@ def _with_room(store: RuleStore, rules: int, links: int, limits: RuleLimits) -> 
     if len(weight_N) < len(shaped.keys_K):
         weight_N = np.zeros(len(shaped.keys_K), np.int64)
         weight_N[: len(store.weight_N)] = store.weight_N
-    return RuleStore(sources, targets, shapes, room_for(store.rules, rules), shaped, weight_N)
+    return PairStore(sources, targets, shapes, room_for(store.pairs, rules), shaped, weight_N)

@@ -26,7 +26,8 @@ from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.run_files import weights_of
 from xlate.models.sparse_models import structure_features
 from xlate.models.system import AnySystem
-from xlate.phrases.rule_extraction import extract_rules, rule_run, score_rules
+from xlate.phrases.rule_extraction import extract_rules, rule_limits, score_rules
+from xlate.phrases.runs import Runs
 from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import RuleTable, gaps_of
 from xlate.scoring.weights import Weights, WeightsFile
@@ -222,13 +223,14 @@ def rule_stage(
 def count_part(path: str, name: str, made_from: Mapping[str, Any]) -> None:
     """Counts the rules of a part of a training text: a task of `rule_stage`."""
     settings = RuleSettings(**made_from["of"]["rules"], memory_mb=made_from["of"]["memory_mb"])
-    save_part(path, name, made_from, settings.memory_mb, rule_run, settings)
+    save_part(path, name, made_from, settings.memory_mb, rule_limits(settings))
 
 
 def _build(estimates: Estimates, settings: RuleSettings, folder: Path, counted: Sequence[Path]) -> dict[str, Any]:
     text = estimates.text
     start = time.perf_counter()
-    table = score_rules(extract_rules(*text, settings, folder, counted), lexical_table(*text), settings)
+    with Runs(settings.memory_mb, folder) as runs:
+        table = score_rules(extract_rules(*text, settings, runs, counted), lexical_table(*text), settings)
     log.info("%d rules, %.0f rules/s", len(table), len(table) / (time.perf_counter() - start))
     table.save(folder / TABLE)
     by_gaps = np.bincount(gaps_of(table.source_sides)[table.source_B], minlength=settings.most_gaps + 1)
