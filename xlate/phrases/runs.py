@@ -199,9 +199,10 @@ class Runs(Scratch):
                     np.add.at(weight, side_B, part[-1])
                 yield part
 
-        held: list[Any] = [*(self.stored(columns()) if self._runs else next(columns())), *weights]
-        links = source_K.astype(np.int16), target_K.astype(np.int16)
-        return PairCounts(texts[SOURCE], texts[TARGET], *held, shapes.offsets_S1, *links)
+        held = *(self.stored(columns()) if self._runs else next(columns())), *weights
+        links = shapes.offsets_S1, source_K.astype(np.int16), target_K.astype(np.int16)
+        every: list[Any] = [texts[SOURCE], texts[TARGET], *held, *links]
+        return PairCounts(*every)
 
     def _merged_texts(self, side: int) -> tuple[EncodedText, list[Ints32]]:
         """The distinct sequences of a side, and the numbers of those of each run."""

@@ -12,10 +12,10 @@ from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, places_of
 from xlate.features.phrase_sparse import STEP, Steps
 from xlate.kernels.lm import PhrasesAlone
+from xlate.kernels.search.best_paths import Paths
 from xlate.kernels.search.phrase_paths import (
     Oriented,
     PathOptions,
-    Paths,
     history_features,
     number_parts,
     orient_paths,
