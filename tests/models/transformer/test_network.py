@@ -10,7 +10,7 @@ import torch
 from sentencepiece import SentencePieceProcessor
 
 from xlate.config.model_schema import BACKWARD, FORWARD, REVERSE, TransformerModelConfig
-from xlate.jobs.train.transformer import batches_of
+from xlate.jobs.train.transformer import batches_of, padded_length
 from xlate.models.transformer.kind import PIECES, TransformerModel, TransformerSystem, learned_pieces, padded
 from xlate.models.transformer.network import BEGIN, END, PAD, UNKNOWN, Transformer
 from xlate.search.settings import TransformerSearch
@@ -92,7 +92,8 @@ def test_batches_hold_every_pair_once_and_stay_small() -> None:
     batches = batches_of(pairs, 24)
     assert sorted(np.concatenate(batches).tolist()) == [*range(50)]
     for batch in batches:
-        assert len(batch) * max(len(side) for n in batch for side in pairs[n]) <= 24
+        assert len(batch) * max(padded_length(pairs[n]) for n in batch) <= 24
+        assert all(padded_length(pairs[n]) >= max(map(len, pairs[n])) for n in batch)
 
 
 def test_labels_are_smoothed_over_all_pieces() -> None:

@@ -25,6 +25,9 @@ from xlate.work.directory import WorkDirectory
 
 # The largest norm of a gradient; larger ones are scaled down.
 NORM = 1.0
+# Both sides of a batch are padded to one length, a multiple of this: PyTorch compiles and keeps multiplications for
+# each shape, so many shapes take much memory.
+MULTIPLE = 2
 # A source and its target, in pieces.
 Pair = tuple[list[int], list[int]]
 
@@ -99,7 +102,8 @@ class EntropyLearning(NetworkLearning):
         return {"perplexity": math.exp(sums / total)}
 
     def _loss(self, pairs: Sequence[Pair], smoothing: float) -> torch.Tensor:
-        source, target = (padded(side).to(self.device) for side in zip(*pairs, strict=True))
+        longest = max(map(padded_length, pairs))
+        source, target = (padded(side, longest).to(self.device) for side in zip(*pairs, strict=True))
         # On a CPU, the gradient of fused attention takes nearly half of a step: it is made for longer sentences.
         attention = sdpa_kernel(SDPBackend.MATH) if self.device.type == "cpu" else nullcontext()
         with attention, torch.autocast(self.device.type, torch.bfloat16, self.half):
@@ -111,12 +115,17 @@ def batches_of(pairs: Sequence[Pair], most: int) -> list[Ints]:
     order = sorted(range(len(pairs)), key=lambda n: (len(pairs[n][1]), len(pairs[n][0]), n))
     found, longest = list[list[int]]([[]]), 0
     for n in order:
-        longest = max(longest, *map(len, pairs[n]))
+        longest = max(longest, padded_length(pairs[n]))
         if found[-1] and (len(found[-1]) + 1) * longest > most:
             found.append([])
-            longest = max(map(len, pairs[n]))
+            longest = padded_length(pairs[n])
         found[-1].append(n)
     return [np.array(batch) for batch in found]
+
+
+def padded_length(pair: Pair) -> int:
+    """The length to which both sides of a pair are padded at least."""
+    return -(-max(map(len, pair)) // MULTIPLE) * MULTIPLE
 
 
 def sentences(work: WorkDirectory) -> Iterator[str]:

@@ -141,9 +141,9 @@ class TransformerModel:
         return split_tokens(self.pieces.decode(ids[::-1] if self.settings.direction == REVERSE else ids))
 
 
-def padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of pieces as one tensor."""
-    longest = max(map(len, rows))
+def padded(rows: Sequence[Sequence[int]], least: int = 0) -> Tensor:
+    """Rows of pieces as one tensor, in which a row has at least so many."""
+    longest = max(least, *map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
 
