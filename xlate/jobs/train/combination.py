@@ -41,8 +41,9 @@ from xlate.models.run_files import weights_path
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tables import Column, Table
-from xlate.search.processes import each_sentence
+from xlate.search.processes import each_arriving
 from xlate.settings import Json
+from xlate.text.batches import Batches
 from xlate.text.lines import read_lines, write_lines
 from xlate.tuners.settings import TuneConfig
 from xlate.work.directory import WorkDirectory
@@ -156,9 +157,10 @@ class CombinationTraining(RankTraining):
 
     def _scored(self, lists: NbestFile, scoring: ScoringRuns) -> Iterator[Hypothesis]:
         """The hypotheses of merged lists, with the scores of some runs."""
-        given = [*zip(self.text.sources, lists.lists(), strict=True)]
-        found = each_sentence(scoring, ScoringRuns.scored, given, _processes(self.config))
-        yield from chain.from_iterable(track(found, "scoring", total=len(given)))
+        # One by one, because the lists of a dev set take gigabytes.
+        given = Batches([pair] for pair in zip(self.text.sources, lists.lists(), strict=True))
+        found = each_arriving(scoring, ScoringRuns.scored, given, _processes(self.config))
+        yield from chain.from_iterable(track(found, "scoring", total=len(self.text)))
 
     def _lines(self, folder: Path, name: str) -> Iterator[str]:
         """The lines of the list of a system."""
