@@ -136,20 +136,6 @@ def test_where_a_run_lies_and_how_it_talks_make_no_difference() -> None:
     assert identity("loss.eta=0.5") != identity()
 
 
-@pytest.mark.parametrize(
-    ("given", "key"),
-    [
-        (["model=phrase"], "loss.tune.processes"),
-        (["model=phrase", "loss=xbleu", "sparse=all"], "loss.lists.processes"),
-        (["model=hierarchical", "source=online", "base=b"], "source.processes"),
-    ],
-    ids=lambda given: given if isinstance(given, str) else "",
-)
-def test_a_run_may_continue_with_another_number_of_processes(given: list[str], key: str) -> None:
-    assert identity(*given, f"{key}=3") == identity(*given)
-    assert identity(*given, "seed=3") != identity(*given)
-
-
 def test_only_used_keys_are_in_it() -> None:
     held = identity_of_training(load(TrainConfig, "train", ["model=rerank"]))
     assert held["decoder"] == {}

@@ -148,15 +148,7 @@ def identity_of_training(config: TrainConfig) -> Json:
         settings["source"] = settings.pop("nbest_source")
     else:
         settings["source"] = settings_of_source(config.source)
-    return _in_one_process(settings) | {"base": None if config.base is None else sums_of_run(Path(config.base))}
-
-
-def _in_one_process(settings: Json) -> Json:
-    """Settings without the number of processes: it changes no result, so a run may continue with another one."""
-    return {
-        key: _in_one_process(value) if isinstance(value, dict) else 1 if key == "processes" else value
-        for key, value in settings.items()
-    }
+    return settings | {"base": None if config.base is None else sums_of_run(Path(config.base))}
 
 
 def defaults_of_training(config: TrainConfig) -> Json:
