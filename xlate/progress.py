@@ -123,7 +123,7 @@ class _Display:
         self.style, self.works, self.bars, self.last_end = Style.SILENT, [], None, -math.inf
 
     def _time_left(self, now: float) -> str:
-        """That of the outermost work of which it is known; that of inner work names it."""
+        """The time left for the outermost work for which it is known, with its name if that is inner work."""
         for work, inner in zip_longest(self.works, self.works[1:]):
             part = inner.done / inner.total if inner is not None and inner.total else 0.0
             if (left := work.seconds_left(now, part)) is not None:

@@ -193,7 +193,7 @@ class UnitSpace(CompiledSpace):
 
     @abstractmethod
     def units(self, labels: AnyInts | int) -> tuple[AnyInts, AnyInts]:
-        """The units and the first source words of labels, or those of one; none is the end of the sentence."""
+        """The unit and the first source word of each label, or of one; the end of the sentence is not among them."""
 
     def words_of(self, label: int) -> Words:
         if label not in self._words:

@@ -345,7 +345,7 @@ class WorkDirectory(TextSides):
         return self.estimated_lm(target.part(0, 0) if counted else target, order, scratch=scratch, counted=counted)
 
     def whole_table(self, counts: PairCounts, runs: Runs) -> PhraseTable:
-        """The phrase pairs seen often enough with their scores, as they are to be stored; may be in files of `runs`."""
+        """The phrase pairs seen often enough with their scores, as they are to be stored, maybe in files of `runs`."""
         from xlate.align.lexical import lexical_table
         from xlate.phrases.table import score_phrases
 

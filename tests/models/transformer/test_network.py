@@ -88,11 +88,11 @@ def test_scores_are_those_of_one_translation_at_a_time(direction: str) -> None:
 
 def test_batches_hold_every_pair_once_and_stay_small() -> None:
     draws = np.random.default_rng(1)
-    pairs = [([5] * int(draws.integers(1, 9)), [6] * int(draws.integers(2, 9))) for _ in range(50)]
-    batches = batches_of(pairs, 24)
-    assert sorted(np.concatenate(batches).tolist()) == [*range(50)]
+    pairs = [([5] * int(draws.integers(1, 9)), [6] * int(draws.integers(2, 9))) for _ in range(500)]
+    batches = batches_of(pairs, 28)
+    assert sorted(np.concatenate(batches).tolist()) == [*range(500)]
     for batch in batches:
-        assert len(batch) * max(padded_length(pairs[n]) for n in batch) <= 24
+        assert len(batch) * max(padded_length(pairs[n]) for n in batch) <= 28
         assert all(padded_length(pairs[n]) >= max(map(len, pairs[n])) for n in batch)
 
 

@@ -124,7 +124,7 @@ def batches_of(pairs: Sequence[Pair], most: int) -> list[Ints]:
 
 
 def padded_length(pair: Pair) -> int:
-    """The length to which both sides of a pair are padded at least."""
+    """The least length to which both sides of a pair are padded."""
     return -(-max(map(len, pair)) // MULTIPLE) * MULTIPLE
 
 

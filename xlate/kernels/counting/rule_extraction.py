@@ -31,7 +31,7 @@ from xlate.kernels.pairs import SentenceLinks, Sides
 NO_SPAN = -1
 # Start, end and number of a missing gap.
 NOTHING = (-1, -1, -1)
-# The rules that tables are enlarged for at a time, if there are not more in a phrase pair.
+# Tables get room for this many more rules at a time, or for those of a phrase pair if it has more.
 STEP = 64
 
 

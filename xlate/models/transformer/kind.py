@@ -142,7 +142,7 @@ class TransformerModel:
 
 
 def padded(rows: Sequence[Sequence[int]], least: int = 0) -> Tensor:
-    """Rows of pieces as one tensor, in which a row has at least so many."""
+    """Rows of pieces as one tensor of at least `least` columns, padded at the end."""
     longest = max(least, *map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
