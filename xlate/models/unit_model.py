@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, Generic, TypeVar
@@ -254,7 +254,7 @@ def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32 | int, unit_O: A
 AT_A_TIME = 1 << 14
 # How many units are kept, some 150 bytes each, before ranking starts over; this bounds memory for texts of any length.
 MOST = 1 << 20
-# The name of the array of `PhrasesAlone` that says where phrases begin.
+# The name of the array that says where phrases begin; those of their words end in `_W`.
 OFFSETS = "offsets_O1"
 
 
@@ -266,13 +266,21 @@ class RankedRows:
         unit_R: their numbers in the table.
         static_R: the weighted sum of what they score in any position.
         alone_R: that plus the weighted language model score without a history; units are ranked by it.
-        phrases: target words in the language model's numbers.
+        offsets_O1, words_W, states_W, rest_W: their `phrases`, the target words in the language model's numbers.
     """
 
     unit_R: Ints
     static_R: Floats
     alone_R: Floats
-    phrases: PhrasesAlone
+    offsets_O1: Ints
+    words_W: Ints32
+    states_W: Ints32
+    rest_W: Floats
+
+    @property
+    def phrases(self) -> PhrasesAlone:
+        """The target phrases."""
+        return PhrasesAlone(self.offsets_O1, self.words_W, self.states_W, self.rest_W)
 
 
 Rows = TypeVar("Rows", bound=RankedRows)
@@ -357,19 +365,18 @@ class Ranking(ABC, Generic[Rows]):
     def at(self, places: Ints) -> Rows:
         """The units at these places."""
         columns = {name: column.array for name, column in self._columns.items()}
-        return rows_at(_of_columns(self.ROWS, columns), places)
+        return rows_at(self.ROWS(**columns), places)
 
     def _append(self, rows: Ints) -> None:
         found, size_S = self.ranked(rows)
         self._place_P[rows] = len(self._offsets_S1) + np.arange(len(rows), dtype=np.int32)
         self._offsets_S1.append(self._offsets_S1.array[-1] + offsets_of(size_S)[1:])
-        columns = _columns(found)
         if not self._columns:
-            self._columns = {name: GrowingArray(array) for name, array in columns.items()}
+            self._columns = {name: GrowingArray(array) for name, array in vars(found).items()}
             return
-        columns[OFFSETS] = self._columns[OFFSETS].array[-1] + columns[OFFSETS][1:]
-        for name, array in columns.items():
-            self._columns[name].append(array)
+        for name, array in vars(found).items():
+            column = self._columns[name]
+            column.append(column.array[-1] + array[1:] if name == OFFSETS else array)
 
 
 class GrowingArray:
@@ -399,29 +406,17 @@ class GrowingArray:
 
 def rows_at(rows: Rows, places: Ints) -> Rows:
     """The units at some places."""
-    columns = _columns(rows)
-    words, offsets_O1 = gathered(columns.pop(OFFSETS), places)
-    taken = {name: column[words if name.endswith("_W") else places] for name, column in columns.items()}
-    return _of_columns(type(rows), {OFFSETS: offsets_O1, **taken})
+    words, offsets_O1 = gathered(rows.offsets_O1, places)
+    columns = vars(rows).items()
+    taken = {name: column[words if name.endswith("_W") else places] for name, column in columns if name != OFFSETS}
+    return type(rows)(offsets_O1=offsets_O1, **taken)
 
 
 def joined_rows(one: Rows, other: Rows, other_O: Bools) -> Rows:
     """Units of two kinds in one order; `other_O` says which of them are of the second."""
     order_O = np.argsort(np.concatenate([np.flatnonzero(~other_O), np.flatnonzero(other_O)]), kind="stable")
-    others = _columns(other)
     columns = {
-        name: (joined_offsets if name == OFFSETS else np.concatenate)([array, others[name]])
-        for name, array in _columns(one).items()
+        name: (joined_offsets if name == OFFSETS else np.concatenate)([array, vars(other)[name]])
+        for name, array in vars(one).items()
     }
-    return rows_at(_of_columns(type(one), columns), order_O)
-
-
-def _columns(rows: RankedRows) -> dict[str, AnyArray]:
-    """The arrays of units and, `_W`, of the words of their phrases, which are at `OFFSETS`."""
-    columns = {field.name: getattr(rows, field.name) for field in fields(rows)}
-    return {**columns.pop("phrases")._asdict(), **columns}
-
-
-def _of_columns(kind: type[Rows], columns: dict[str, AnyArray]) -> Rows:
-    phrases = PhrasesAlone(*(columns.pop(name) for name in PhrasesAlone._fields))
-    return kind(phrases=phrases, **columns)
+    return rows_at(type(one)(**columns), order_O)

@@ -18,8 +18,7 @@ def of_source(ranked: RankedPhrases, row: int) -> RankedPairs:
 
 
 def bits(rows: RankedPairs) -> list[bytes]:
-    arrays = [value for name, value in vars(rows).items() if name != "phrases"]
-    return [array.tobytes() for array in (*arrays, *rows.phrases)]
+    return [array.tobytes() for array in vars(rows).values()]
 
 
 @pytest.mark.parametrize("sparse", [False, True])

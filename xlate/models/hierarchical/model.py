@@ -108,7 +108,7 @@ class RankedRules(Ranking[RankedRows]):
         static_B = weighted_sum(self.model.rule_features(rule_B), self.weights_D)
         alone_B = self.alone(static_B, self.words_of(rule_B))
         kept = best_of_rows(alone_B, offsets_of(size_S), self.options)
-        found = RankedRows(rule_B[kept], static_B[kept], alone_B[kept], self.phrases(self.words_of(rule_B[kept])))
+        found = RankedRows(rule_B[kept], static_B[kept], alone_B[kept], *self.phrases(self.words_of(rule_B[kept])))
         return found, np.minimum(size_S, self.options)
 
     def own_rules(self, words: Sequence[str], unit_N: Ints, start_N: Ints) -> RankedRows:
@@ -116,7 +116,7 @@ class RankedRules(Ranking[RankedRows]):
         offsets_N1, said = joined_targets(words, unit_N, start_N)
         text = offsets_N1, self.model.lm.vocabulary.ids(said)
         static_N = weighted_sum(self.model.rule_features(unit_N, np.diff(offsets_N1)), self.weights_D)
-        return RankedRows(unit_N, static_N, self.alone(static_N, text), self.phrases(text))
+        return RankedRows(unit_N, static_N, self.alone(static_N, text), *self.phrases(text))
 
 
 @dataclass(frozen=True)

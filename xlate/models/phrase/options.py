@@ -91,7 +91,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         forward_RK = weights_D[model.forward] * logs_RK2[:, k:] + 0.0
         chosen = model.target_phrases(pair_R)
         first_R, last_R = (chosen.ids_T[places] for places in (chosen.offsets_S1[:-1], chosen.offsets_S1[1:] - 1))
-        scores = static_B[kept], alone_B[kept], self.phrases(self.words_of(pair_R)), backward_RK, forward_RK
+        scores = static_B[kept], alone_B[kept], *self.phrases(self.words_of(pair_R)), backward_RK, forward_RK
         return RankedPairs(pair_R, *scores, first_R, last_R, more_RE), size_S
 
     def weighted(self, sparse_F: Floats, phrases: Steps) -> tuple[Floats, Floats]:
@@ -116,7 +116,7 @@ class RankedPhrases(Ranking[RankedPairs]):
             own: Steps = dict(zip(OWN, (unit_N, *sides), strict=True))
             backward_NK, plain_N = self.weighted(self.sparse_F, own)
             static_N += plain_N
-        scores = static_N, self.alone(static_N, text), self.phrases(text), backward_NK, forward_NK
+        scores = static_N, self.alone(static_N, text), *self.phrases(text), backward_NK, forward_NK
         more_NE = np.zeros((len(unit_N), len(weights_D[model.sentence_slots])))
         return RankedPairs(unit_N, *scores, first_N, last_N, more_NE)
 
