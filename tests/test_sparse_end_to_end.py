@@ -29,7 +29,7 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import features_of_subset
+from xlate.features.phrase_sparse import PHRASES
 from xlate.jobs.train import tuning
 from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
@@ -338,8 +338,8 @@ def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sp
     models = PhraseLists(config_of_run(sparse_run), WorkDirectory(own_work), sparse_run, 3)
     model = load_phrase_model(models.stage(1).folder / "model")
     rows = models.rows.of(model.table)
-    features, ids_F = features_of_subset(whole.model.sparse, model.table, *rows)
-    decoder = PhraseDecoder(replace(model, sparse=features), whole.weights_D, whole.search, True, whole.sparse_F[ids_F])
+    features = replace(whole.model.sparse, table=model.table, rows=dict(zip(PHRASES, rows, strict=True)))
+    decoder = PhraseDecoder(replace(model, sparse=features), whole.weights_D, whole.search, True, whole.sparse_F)
     found = decoder.translate(["nirka", "no", "holdo", "va", "bolko", "ast", "."])
     assert len(found) > 5
     for derivation in found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -149,6 +149,9 @@ Steps = Mapping[str, Numbers]
 class SparseFeatures:
     """F sparse features over the pairs of a table, K orientations; ids are those of the families.
 
+    Another table of the same vocabularies can take its place in a decoder: `rows` then says which source phrase, target
+    phrase and pair of the features' own table each of its `PHRASES` is. Names and sizes need the own table.
+
     Example: with templates `source_first` and `pair` over `top80` an application has up to two ids.
     """
 
@@ -157,6 +160,7 @@ class SparseFeatures:
     table: PhraseTable
     source: Vocabulary
     target: Vocabulary
+    rows: Mapping[str, Ints] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of features F."""
@@ -308,7 +312,8 @@ class SparseFeatures:
             row = np.flatnonzero(steps["pair"] >= 0)
             pairs = steps["pair"][row]
             side = {"source_phrase": table.source_B, "target_phrase": table.target_B}.get(position)
-            return row, np.asarray(pairs if side is None else side[pairs], np.int64)
+            values = np.asarray(pairs if side is None else side[pairs], np.int64)
+            return row, self.rows[position][values] if self.rows else values
         if position == LENGTHS:
             lengths = [np.minimum(steps[name], LONGEST) - 1 for name in ("source_length", "target_length")]
             return every, lengths[0].astype(np.int64) * LONGEST + lengths[1]
@@ -358,25 +363,3 @@ def check_sparse(words: Sequence[str], reordering: Sequence[str], plain: Sequenc
         for file in class_files(kind) or ():
             read_classes(file)
     check_templates(reordering, plain)
-
-
-def features_of_subset(
-    sparse: SparseFeatures, table: PhraseTable, source_P: Ints, target_Q: Ints, pair_B: Ints
-) -> tuple[SparseFeatures, Ints]:
-    """The same features over a table of some of the pairs, and the id that each of its ids has in `sparse`.
-
-    Args:
-        sparse: the features over the whole table.
-        table: the smaller table, over the same vocabularies.
-        source_P, target_Q, pair_B: the rows of its source phrases, target phrases and pairs in the whole table.
-    """
-    rows = {"source_phrase": source_P, "target_phrase": target_Q, "pair": pair_B}
-    families: list[Family] = []
-    whole_ids = [NO_INTS]
-    for family in sparse.families:
-        rows_W = rows.get(family.position)
-        values_W = np.arange(family.size) if rows_W is None else np.asarray(rows_W, np.int64)
-        families.append(replace(family, first=families[-1].end if families else 0, size=len(values_W)))
-        ids_WK = family.first + values_W[:, None] * family.crossed + np.arange(family.crossed)
-        whole_ids.append(ids_WK.reshape(-1))
-    return replace(sparse, families=tuple(families), table=table), np.concatenate(whole_ids)

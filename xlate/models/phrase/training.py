@@ -21,7 +21,7 @@ from xlate.array_types import AnyArray, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, decoded, with_steps
 from xlate.config.schema import TrainConfig
-from xlate.features.phrase_sparse import STEP, SparseFeatures, features_of_subset
+from xlate.features.phrase_sparse import PHRASES, STEP, SparseFeatures
 from xlate.lm.model import NgramModel
 from xlate.models.context.classifiers import with_predictions
 from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
@@ -194,14 +194,14 @@ class PhraseLists(ListedModel):
                 remove_folder(folder)
 
     def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings) -> FoldSystem:
-        """The system without a fold, with the sparse features that its pairs have."""
+        """The system without a fold, with the sparse features of the whole text."""
         with self.kept(fold):
             model = load_phrase_model(self.stage(fold).folder / "model")
         rows = self.rows.of(model.table)
         model = with_predictions(model, self.use, self.work, (fold, self.count), rows)
         if sparse is not None:
-            features, ids_F = features_of_subset(sparse, model.table, *rows)
-            model, weights = replace(model, sparse=features), replace(weights, sparse_F=weights.sparse_F[ids_F])
+            features = replace(sparse, table=model.table, rows=dict(zip(PHRASES, rows, strict=True)))
+            model = replace(model, sparse=features)
 
         def numbered(lists: CandidateBatch) -> CandidateBatch:
             pair_P = lists.units[0][:, 0]
