@@ -34,7 +34,7 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.features.index import Ranges
+from xlate.features.index import Sizes
 from xlate.jobs.train.lists import learn
 from xlate.learning.ranks import ONE
 from xlate.report.run_directory import Reporter
@@ -56,8 +56,8 @@ class MadeUpFeatures:
         return self.size
 
     @property
-    def ranges(self) -> Ranges:
-        return [("made-up", slice(0, self.size))]
+    def sizes(self) -> Sizes:
+        return [("made-up", self.size)]
 
     def names(self, ids: AnyInts, members: int = 0) -> Iterator[str]:  # noqa: ARG002
         return (f"made-up:source_phrase={feature}" for feature in ids.tolist())

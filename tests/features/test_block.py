@@ -188,7 +188,7 @@ def test_features_are_what_follows_itself_more_often_than_the_threshold(table, c
     keys = index.keys_F.tolist()
     assert keys == sorted(keys)
     assert {readable(blocks, key) for key in keys} == {what for what, number in seen.items() if number > threshold}
-    assert [family for family, ids in index.ranges for _ in keys[ids]] == [split_key(key)[0] for key in keys]
+    assert [family for family, size in index.sizes for _ in range(size)] == [split_key(key)[0] for key in keys]
 
 
 def test_names_tell_the_family_and_the_words():
@@ -236,7 +236,7 @@ def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_a
         assert (context_B[b] >= 0) == (last_B[b] in begun)
         if context_B[b] >= 0:
             assert last_B[context_B[b]] == last_B[b]
-    assert [family for family, _ in index.ranges] == ["WB"]
+    assert [family for family, _ in index.sizes] == ["WB"]
     nothing = np.zeros(0, np.uint64)
     families = bigram_families(blocks, nothing)
     assert (standing(families, begun_with(families, nothing), every) == -1).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,9 +19,9 @@ from xlate.features.index import (
     FeatureIndex,
     GrowingFeatures,
     NamedFeatures,
+    families_at,
     family_of,
-    ranges_of,
-    signature,
+    slots_of,
 )
 from xlate.features.phrase_sparse import PLAIN
 from xlate.scoring.weights import Weights, load_weights, save_weights
@@ -64,14 +65,13 @@ def test_names_come_in_the_order_asked_for(index: FeatureIndex) -> None:
 
 
 def test_families_share_out_all_ids(index: FeatureIndex) -> None:
-    ids = [feature for _, part in index.ranges for feature in range(part.start, part.stop)]
-    assert ids == list(range(len(index)))
-    for family, part in index.ranges:
+    assert sum(size for _, size in index.sizes) == len(index)
+    for family, part in slots_of(dict(index.sizes)).items():
         assert all(name.startswith(family) for name in index.names(np.arange(part.start, part.stop)))
 
 
 def test_families_are_named_once_where_nothing_grows(index: FeatureIndex) -> None:
-    families = [family for family, _ in index.ranges]
+    families = [family for family, _ in index.sizes]
     assert len(families) == len(set(families))
 
 
@@ -82,10 +82,11 @@ def test_a_weights_file_knows_the_same_features(index: FeatureIndex, tmp_path: P
     file = load_weights(tmp_path / "w")
     stored = file.features["model"]
     names = list(index.names(np.arange(len(index))))
-    assert stored.sizes == signature(index)
+    assert stored.sizes == index.sizes
     assert stored.names_A == names
     assert file.fitting("model", index, tmp_path).sparse_F.tolist() == weights.sparse_F.tolist()
-    families = [family for family, part in index.ranges for _ in range(part.start, part.stop)]
+    families = [family for family, size in index.sizes for _ in range(size)]
+    assert families_at(index.sizes, np.arange(len(index))) == families
     assert [feature[1:] for feature in file.learned("model")] == list(
         zip(families, names, weights.sparse_F.tolist(), strict=True)
     )
@@ -124,5 +125,4 @@ def test_a_growing_index_numbers_names_as_they_come(names: list[str], data: st.D
 def test_names_are_sorted_so_that_families_stay_together(names: set[str]) -> None:
     index = NamedFeatures.of(names)
     families = [family_of(name) for name in index.names(np.arange(len(index)))]
-    assert [family for family, _ in index.ranges] == list(dict.fromkeys(families))
-    assert ranges_of(signature(index)) == index.ranges
+    assert index.sizes == list(Counter(families).items())

@@ -148,7 +148,7 @@ def test_what_fired_adds_up_to_what_the_search_charged(name: str) -> None:
     fired = FiredFeatures(system)
     sums = np.array([name.startswith(("binary", "Sparse")) for name in system.feature_names])
     assert system.features is not None
-    families = {family for family, _ in system.features.ranges}
+    families = {family for family, _ in system.features.sizes}
     for words in SENTENCES:
         for derivation in system.translate(words):
             steps = fired.of(derivation)

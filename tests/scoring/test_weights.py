@@ -183,7 +183,7 @@ def test_weights_that_would_ruin_every_score_are_not_written(tmp_path: Path, val
     assert not (tmp_path / "w").exists()
 
 
-FAMILIES = [("BB", slice(0, 3)), ("TP", slice(3, 5)), ("WB", slice(5, 6))]
+FAMILIES = {"BB": slice(0, 3), "TP": slice(3, 5), "WB": slice(5, 6)}
 
 
 def test_the_mean_over_occurrences_of_each_family_goes_and_differences_stay() -> None:

@@ -44,13 +44,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 
 import numpy as np
 
 from xlate.array_types import NO_FLOATS, NO_INTS32, AnyInts, Floats, Floats32, Ints, Ints32, Uints
 from xlate.errors import InputError, check_choice, refuse_if
-from xlate.features.index import Numbers, Ranges
+from xlate.features.index import Numbers, Sizes
 from xlate.kernels.features.blocks import SIDE_BITS, BigramFamilies, BlockArrays, DistortionArrays
 from xlate.kernels.memory import build_table
 from xlate.kernels.search.lattice_passes import arc_bigrams
@@ -154,13 +153,6 @@ def _family(tag: int) -> str:
     return list(FAMILIES)[tag]
 
 
-def family_ranges(keys_F: Uints) -> dict[str, slice]:
-    """The slice of each family's keys among sorted keys."""
-    starts = [np.uint64(tag << 2 * SIDE_BITS) for tag in range(len(FAMILIES))]
-    places = [*np.searchsorted(np.asarray(keys_F), starts).tolist(), len(keys_F)]
-    return {name: slice(first, end) for name, (first, end) in zip(FAMILIES, pairwise(places), strict=True)}
-
-
 def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
     """What kernels need to find the features of two blocks; the row of a feature is its place in `keys_F`."""
     tag_A = np.unique(np.asarray(keys_F) >> np.uint64(2 * SIDE_BITS)).astype(np.int64)
@@ -177,11 +169,9 @@ def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
 
 def begun_with(families: BigramFamilies, keys_F: Uints) -> list[Ints]:
     """What the features with these sorted keys begin with, by family, ascending."""
-    begun, ranges = [], family_ranges(keys_F)
-    for tag in families.tag_A.tolist():
-        left_K = (keys_F[ranges[_family(tag)]] >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
-        begun.append(left_K[np.flatnonzero(np.diff(left_K, prepend=-1))])
-    return begun
+    head_K = (keys_F >> np.uint64(SIDE_BITS)).astype(np.int64)
+    head_K = head_K[np.flatnonzero(np.diff(head_K, prepend=-1))]
+    return [head_K[head_K >> SIDE_BITS == tag] & SIDE_MASK for tag in families.tag_A.tolist()]
 
 
 def standing(families: BigramFamilies, begun: Sequence[Ints], block_O: AnyInts) -> Ints32:
@@ -255,9 +245,10 @@ class BigramIndex:
         return len(self.keys_F)
 
     @property
-    def ranges(self) -> Ranges:
-        """The ids of each family that has features."""
-        return [(family, ids) for family, ids in family_ranges(self.keys_F).items() if ids.start < ids.stop]
+    def sizes(self) -> Sizes:
+        """The families that have features, and how many."""
+        tags, counts = np.unique(self.keys_F >> np.uint64(2 * SIDE_BITS), return_counts=True)
+        return [(_family(tag), count) for tag, count in zip(tags.tolist(), counts.tolist(), strict=True)]
 
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
         return map(self.words.feature, self.keys_F[ids].tolist())

@@ -8,10 +8,10 @@ bigrams (`block.py`) or names (`NamedFeatures`). An *arithmetic* one computes id
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +19,8 @@ import numpy as np
 from xlate.array_types import AnyInts, Ints
 
 Numbers = AnyInts
-Ranges = Sequence[tuple[str, slice]]
+# Families and how many features each has, in the order of their ids.
+Sizes = list[tuple[str, int]]
 
 
 class FeatureIndex(Protocol):
@@ -29,26 +30,32 @@ class FeatureIndex(Protocol):
         """The number of features F."""
 
     @property
-    def ranges(self) -> Ranges:
-        """Families with the ids of their features, in the order of the ids; together they are all ids, each once."""
+    def sizes(self) -> Sizes:
+        """Its families; these must be equal for the weights of one index to fit another."""
 
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:
         """The names of some features, in the order of `ids`, with `members` words after the name of each word class."""
 
 
-def signature(index: FeatureIndex) -> list[tuple[str, int]]:
-    """Families and how many features each has: these must be equal for the weights of one index to fit another."""
-    return [(family, ids.stop - ids.start) for family, ids in index.ranges]
+def sizes_of(families: Iterable[str]) -> Sizes:
+    """The families of an index and their sizes, given the family of each feature."""
+    return [(family, sum(1 for _ in group)) for family, group in groupby(families)]
 
 
-def ranges_of(sizes: Iterable[tuple[str, int]]) -> Ranges:
-    """The ranges of families of these sizes, one after the other."""
-    ranges = []
-    end = 0
-    for family, size in sizes:
-        ranges.append((family, slice(end, end + size)))
-        end += size
-    return ranges
+def families_at(sizes: Sizes, ids: Numbers) -> list[str]:
+    """The family of each of some features."""
+    ends = np.cumsum([size for _, size in sizes])
+    return [sizes[place][0] for place in np.searchsorted(ends, ids, side="right").tolist()]
+
+
+def slots_of(features: Mapping[str, int]) -> dict[str, slice]:
+    """The slice of each feature, given how many values each has; or of each family.
+
+    >>> slots_of({"LM0": 1, "TranslationModel0": 4})
+    {'LM0': slice(0, 1, None), 'TranslationModel0': slice(1, 5, None)}
+    """
+    starts = accumulate(features.values(), initial=0)
+    return {name: slice(*ends) for name, ends in zip(features, pairwise(starts), strict=True)}
 
 
 _AFTER_FAMILY = re.compile(r"[=:_]")
@@ -80,9 +87,9 @@ class NamedFeatures:
         return len(self.names_F)
 
     @property
-    def ranges(self) -> Ranges:
-        """The families with their ids."""
-        return ranges_of((family, sum(1 for _ in group)) for family, group in groupby(self.names_F, family_of))
+    def sizes(self) -> Sizes:
+        """The families, each once."""
+        return sizes_of(map(family_of, self.names_F))
 
     def id(self, name: str) -> int:
         """The id of a feature, -1 if none has this name."""

@@ -17,7 +17,7 @@ import numpy as np
 from xlate.array_types import NO_INTS, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.errors import InputError, refuse_if
-from xlate.features.index import Numbers, Ranges
+from xlate.features.index import Numbers, Sizes
 from xlate.features.word_values import NO_WORDS, WordValues, class_files
 from xlate.phrases.table import PhraseTable
 from xlate.text.classes import read_classes
@@ -167,9 +167,9 @@ class SparseFeatures:
         return self.families[-1].end if self.families else 0
 
     @property
-    def ranges(self) -> Ranges:
-        """The families with the ids of their features."""
-        return [(family.name, slice(family.first, family.end)) for family in self.families]
+    def sizes(self) -> Sizes:
+        """The families and how many features each has."""
+        return [(family.name, family.size * family.crossed) for family in self.families]
 
     @property
     def has_groups(self) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError, refuse_if
-from xlate.features.index import Numbers, Ranges, ranges_of
+from xlate.features.index import Numbers, Sizes, sizes_of
 from xlate.features.word_values import WordValues
 from xlate.kernels.features.structure import (
     DESCRIBED,
@@ -123,12 +123,9 @@ class StructureFeatures:
         return self._growing.described_F7[: len(self)]
 
     @property
-    def ranges(self) -> Ranges:
+    def sizes(self) -> Sizes:
         """Families with runs of neighbouring ids; an index that is still growing has many."""
-        family_F = self.described[:, 0]
-        starts = np.flatnonzero(np.append(True, family_F[1:] != family_F[:-1])[: len(family_F)])
-        sizes = np.diff(np.append(starts, len(family_F)))
-        return ranges_of(zip((FAMILIES[f] for f in family_F[starts].tolist()), sizes.tolist(), strict=True))
+        return sizes_of(FAMILIES[family] for family in self.described[:, 0].tolist())
 
     def of_units(self, facts_A5: Ints32, *, add: bool = True) -> tuple[Ints, Ints32]:
         """The ids of the features of A facts: offsets (A + 1) and ids; new features get ids if `add`, else none."""

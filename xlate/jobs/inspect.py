@@ -18,7 +18,6 @@ from xlate.array_types import Ints32
 from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
-from xlate.features.index import signature
 from xlate.jobs.sparse_features import (
     MEMBERS,
     MOST_FAMILIES,
@@ -90,7 +89,7 @@ class InspectedRun:
                 index = self.translator.system.features
             except InputError as error:
                 self.without_members, index = error, None
-            if index is not None and signature(index) == self.weights.features[features[0].set_name].sizes:
+            if index is not None and index.sizes == self.weights.features[features[0].set_name].sizes:
                 ids_A = np.array([feature.feature for feature in features], np.int64)
                 return list(index.names(ids_A, MEMBERS))
         return [feature.name for feature in features]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
@@ -18,6 +17,7 @@ from rich.table import Table
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
+from xlate.features.index import families_at
 from xlate.features.phrase_sparse import ORIENTATIONS
 from xlate.jobs.translate import Translation
 from xlate.kernels.pairs import LEFT
@@ -324,8 +324,7 @@ class FiredFeatures:
         self.system = system
         self.index = system.features
         self._weights_F = system.weights.sparse_F
-        ranges = [] if self.index is None else list(self.index.ranges)
-        self._families, self._ends = [name for name, _ in ranges], [ids.stop for _, ids in ranges]
+        self._sizes = [] if self.index is None else self.index.sizes
 
     def of(self, derivation: AnyDerivation) -> list[StepFeatures]:
         """The features of each step of a derivation; empty for all steps if the system has none."""
@@ -335,7 +334,7 @@ class FiredFeatures:
             counted = Counter(ids_A[start:end].tolist())
             kept = [feature for feature in counted if self._weights_F[feature]]
             names = [] if self.index is None else self.index.names(np.array(kept, np.int64), MEMBERS)
-            families = [self._families[bisect_right(self._ends, feature)] for feature in kept]
+            families = families_at(self._sizes, np.array(kept, np.int64))
             fired = [*map(Fired, families, names, self._weights_F[kept].tolist(), map(counted.__getitem__, kept))]
             fired.sort(key=lambda one: -abs(one.score))
             found.append((fired, len(counted) - len(kept)))

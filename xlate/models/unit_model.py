@@ -10,14 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, joined_offsets, lengths_of, offsets_of, places_of
-from xlate.features.index import FeatureIndex
+from xlate.features.index import FeatureIndex, slots_of
 from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED
@@ -93,16 +92,6 @@ class UnitModel(ABC, Generic[Table]):
 
 
 AnyUnitModel = UnitModel[Any]
-
-
-def slots_of(features: Mapping[str, int]) -> dict[str, slice]:
-    """The slice of each feature, given how many values each has.
-
-    >>> slots_of({"LM0": 1, "TranslationModel0": 4})
-    {'LM0': slice(0, 1, None), 'TranslationModel0': slice(1, 5, None)}
-    """
-    starts = accumulate(features.values(), initial=0)
-    return {name: slice(*ends) for name, ends in zip(features, pairwise(starts), strict=True)}
 
 
 def columns_of(features: Mapping[str, int]) -> tuple[str, ...]:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +23,7 @@ from xlate.array_types import NO_FLOATS, NO_INTS32, AnyArray, AnyInts, Floats, I
 from xlate.arrays.ragged import places_of
 from xlate.arrays.ranges import pieces
 from xlate.errors import InputError, refuse_if
-from xlate.features.index import FeatureIndex, Ranges, signature
+from xlate.features.index import FeatureIndex, Sizes, families_at
 from xlate.text.lines import atomic_write, unreadable
 from xlate.text.numbers import LARGEST_FLOAT32
 from xlate.text.opening import plain_file
@@ -40,12 +38,12 @@ class StoredFeatures:
     """The F features of a weight set as its file describes them; the A features that have a weight have known names.
 
     Attributes:
-        sizes: the families and how many features each has, in the order of the ids; see `signature`.
+        sizes: the families and how many features each has, in the order of the ids.
         ids_A: the features that have a weight, ascending.
         packed: their names as compressed lines of UTF-8.
     """
 
-    sizes: list[tuple[str, int]]
+    sizes: Sizes
     ids_A: Ints32
     packed: bytes
 
@@ -150,7 +148,7 @@ def save_weights(
         "format": FORMAT,
         "dense_names": {name: list(weights.dense_names) for name, weights in sets.items()},
         "sparse_size": {name: len(weights.sparse_F) for name, weights in sets.items()},
-        "families": {name: [list(row) for row in signature(index)] for name, index in indexes.items()},
+        "families": {name: [list(row) for row in index.sizes] for name, index in indexes.items()},
         "metadata": dict(metadata or {}),
     }
     described["crc32"] = _crc32(described, tensors)
@@ -176,11 +174,10 @@ class WeightsFile:
         if name not in self.features:
             return
         features = self.features[name]
-        ends = [*accumulate(size for _, size in features.sizes)]
+        families = families_at(features.sizes, features.ids_A)
         weights = self.sets[name].sparse_F[features.ids_A].tolist()
-        for feature, told, weight in zip(features.ids_A.tolist(), features.names_A, weights, strict=True):
-            if weight:
-                yield feature, features.sizes[bisect_right(ends, feature)][0], told, weight
+        rows = zip(features.ids_A.tolist(), families, features.names_A, weights, strict=True)
+        yield from (row for row in rows if row[-1])
 
     def fitting(self, name: str, index: FeatureIndex | None, path: Path) -> Weights:
         """The weights of a set, whose sparse features must be those of an index, or none; all in 64 bits.
@@ -190,7 +187,7 @@ class WeightsFile:
         """
         weights = self.sets[name]
         held = self.features[name].sizes if name in self.features else None
-        expected = None if index is None else signature(index)
+        expected = None if index is None else index.sizes
         refuse_if(
             held != expected,
             "sparse weights of different features",
@@ -274,7 +271,7 @@ def _crc32(described: Mapping[str, Any], tensors: Mapping[str, AnyArray]) -> str
     return f"{checksum:08x}"
 
 
-def centred(weights: Weights, families: Ranges, count_F: AnyInts) -> Weights:
+def centred(weights: Weights, families: Mapping[str, slice], count_F: AnyInts) -> Weights:
     """Weights with the mean of each family moved to 0 over the occurrences of its features.
 
     Args:
@@ -283,7 +280,7 @@ def centred(weights: Weights, families: Ranges, count_F: AnyInts) -> Weights:
         count_F: how often each feature occurs; a family that never occurs is unchanged.
     """
     sparse_F = weights.sparse_F.copy()
-    for _, ids in families:
+    for ids in families.values():
         total = int(count_F[ids].sum())
         if total:
             sparse_F[ids] -= (sparse_F[ids] @ count_F[ids]) / total

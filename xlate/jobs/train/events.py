@@ -20,6 +20,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.errors import check_choice, refuse_if
 from xlate.features.block import MORE_FLOATS
+from xlate.features.index import slots_of
 from xlate.jobs.train.recipe import (
     DevBleu,
     EventRecipe,
@@ -133,13 +134,14 @@ class LocalTraining(EventRecipe):
         measuring = None
         if run.ranks.leads and config.dev_every and self.work.has_split("dev") and self.work.references("dev"):
             measuring = DevBleu(config, self.work, stores.features.keys_F, [p.settings for p in todo], run)
-        shown = {"families": dict(stores.features.ranges), "after_epoch": measuring}
+        families = slots_of(dict(stores.features.sizes))
+        shown = {"families": families, "after_epoch": measuring}
         held = self.trained(run, todo, stores.identity, initial, **shown)
         sets = held.weights
         if any(phase.settings.train_sparse for phase in todo) and config.loss.binary.centred:
             # Centred with the events that they were learned from.
             count_F = true_occurrences(stores.stores["linked"].arrays, len(stores.features))
-            sets = {**sets, "linked": centred(sets["linked"], stores.features.ranges, count_F)}
+            sets = {**sets, "linked": centred(sets["linked"], families, count_F)}
         if todo:
             binary, floats = config.loss.binary, config.loss.floats
             steps = f"loss.floats.epochs={floats.epochs} loss.eta={config.loss.eta:g}"

@@ -27,7 +27,6 @@ from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
-from xlate.features.index import signature
 from xlate.jobs.train.recipe import TrainPart
 from xlate.learning.settings import SparseListsConfig
 from xlate.machine import StopFlag, Stopped
@@ -132,7 +131,7 @@ class Jackknife:
         if self._draw is not None:
             models["draw"] = asdict(self._draw)
         if self.sparse is not None:
-            models["sparse"] = [list(row) for row in signature(self.sparse)]
+            models["sparse"] = [list(row) for row in self.sparse.sizes]
             models["phi"] = hashlib.sha256(self.weights.sparse_F.tobytes()).hexdigest()
         return identity_of({**models, "on": self.model.identity, "shard": self.settings.shard, "version": 3})
 

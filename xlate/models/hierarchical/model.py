@@ -14,6 +14,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_in_rows, places_of, row_numbers
+from xlate.features.index import slots_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
 from xlate.kernels.memory import best_of_rows, build_table, distinct_rows
@@ -29,7 +30,6 @@ from xlate.models.unit_model import (
     joined_rows,
     joined_targets,
     option_words,
-    slots_of,
     weighted_sum,
 )
 from xlate.phrases.table import GAP, RuleTable

@@ -14,6 +14,7 @@ from xlate.array_types import AnyArray, AnyInts, Floats
 from xlate.arrays.ranges import check_hash_table, check_lengths, check_within
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
 from xlate.errors import InputError, refuse_if
+from xlate.features.index import slots_of
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory import EMPTY, HashTable
@@ -21,7 +22,7 @@ from xlate.kernels.search.spans import find_rows
 from xlate.lm.model import KIND as LM_KIND
 from xlate.lm.model import NgramModel
 from xlate.models.phrase.history import HistoryFeature
-from xlate.models.unit_model import UnitModel, floored_log, slots_of
+from xlate.models.unit_model import UnitModel, floored_log
 from xlate.phrases.table import PhraseTable, phrase_finder
 from xlate.text.vocabulary import Vocabulary
 
