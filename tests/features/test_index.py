@@ -12,18 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.features.test_block import small
+from tests.features.test_structure import random_facts, templates
 from tests.models.phrase.small_phrase_models import random_phrase_model, with_sparse
 from xlate.errors import InputError
 from xlate.features.block import BigramIndex
 from xlate.features.index import (
     FeatureIndex,
-    GrowingFeatures,
     NamedFeatures,
     families_at,
     family_of,
     slots_of,
 )
 from xlate.features.phrase_sparse import PLAIN
+from xlate.features.structure import StructureFeatures
 from xlate.scoring.weights import Weights, load_weights, save_weights
 
 NAMES = ["WT_b~a", "ngram=a b", "WT_a~b", "length=+1", "ngram=a:b", "Glue", "日=本 語", "WT_b~a", "ngram=b"]
@@ -36,11 +37,11 @@ def arithmetic() -> FeatureIndex:
     return model.sparse
 
 
-def growing() -> GrowingFeatures:
-    index = GrowingFeatures()
-    for name in NAMES:
-        index.add(name)
-    return index
+def growing() -> StructureFeatures:
+    """Features as they are written: families one after the other."""
+    grown = StructureFeatures(templates())
+    grown.of_units(random_facts(np.random.default_rng(4), 50))
+    return grown.kept(np.argsort(grown.described[:, 0], kind="stable"))
 
 
 FORMS: dict[str, Callable[[], FeatureIndex]] = {
@@ -48,7 +49,7 @@ FORMS: dict[str, Callable[[], FeatureIndex]] = {
     "frozen, names": lambda: NamedFeatures.of(NAMES),
     "frozen, nothing": lambda: NamedFeatures.of([]),
     "arithmetic": arithmetic,
-    "growing, frozen": lambda: growing().frozen([0, 1, 5])[0],
+    "growing": growing,
 }
 
 
@@ -103,22 +104,6 @@ def test_features_without_a_weight_have_no_name_in_a_file(tmp_path: Path) -> Non
     (name,) = index.names(np.array([5]))
     assert [feature[2:] for feature in file.learned("m")] == [(name, -0.5)]
     assert file.features["m"].names_A == [name]
-
-
-@given(st.lists(st.text(max_size=4)), st.data())
-def test_a_growing_index_numbers_names_as_they_come(names: list[str], data: st.DataObject) -> None:
-    index = GrowingFeatures()
-    ids = [index.add(name) for name in names]
-    first = list(dict.fromkeys(names))
-    assert ids == [first.index(name) for name in names]
-    used = data.draw(st.sets(st.sampled_from(range(len(first))))) if first else set()
-    frozen, new_id_F = index.frozen(used)
-    assert sorted(frozen.names(np.arange(len(frozen)))) == sorted(first[f] for f in used)
-    assert new_id_F.tolist() == [frozen.id(name) for name in first]
-    # What is frozen stays when the other one grows.
-    index.add("".join(first) + "x")
-    assert len(frozen) == len(used)
-    assert frozen.id("".join(first) + "x") == -1
 
 
 @given(st.sets(st.text(alphabet="a=:_b~ ", max_size=5)))

@@ -2,7 +2,7 @@
 
 There are three forms. A *frozen* one knows its features from a list that never changes: the keys of block
 bigrams (`block.py`) or names (`NamedFeatures`). An *arithmetic* one computes ids from templates
-(`phrase_sparse.py`). A *growing* one gives each new feature the next id (`GrowingFeatures`, `structure.py`).
+(`phrase_sparse.py`). A *growing* one gives each new feature the next id (`structure.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Ints
+from xlate.array_types import AnyInts
 
 Numbers = AnyInts
 # Families and how many features each has, in the order of their ids.
@@ -101,33 +101,3 @@ class NamedFeatures:
     @cached_property
     def _id_of(self) -> dict[str, int]:
         return {name: feature for feature, name in enumerate(self.names_F)}
-
-
-class GrowingFeatures:
-    """An index that gives each new name the next id; families may be interleaved.
-
-    Example:
-        >>> growing = GrowingFeatures()
-        >>> [growing.add(name) for name in ("WT_a", "TB_b", "WT_a")]
-        [0, 1, 0]
-        >>> frozen, new_id_F = growing.frozen([0, 1])
-        >>> frozen.names_F, new_id_F.tolist()
-        (('TB_b', 'WT_a'), [1, 0])
-    """
-
-    def __init__(self) -> None:
-        self._id_of: dict[str, int] = {}
-
-    def add(self, name: str) -> int:
-        """The id of a feature, a new one when the name is new."""
-        return self._id_of.setdefault(name, len(self._id_of))
-
-    def __len__(self) -> int:
-        """The number of features so far."""
-        return len(self._id_of)
-
-    def frozen(self, used: Iterable[int]) -> tuple[NamedFeatures, Ints]:
-        """A frozen index of some of the features, and the new id of each old one, -1 where it was left out, (F,)."""
-        known = tuple(self._id_of)
-        index = NamedFeatures.of(known[feature] for feature in used)
-        return index, np.array([index.id(name) for name in known], np.int64)

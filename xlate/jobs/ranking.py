@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,7 @@ from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import NbestConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import refuse_if
-from xlate.features.index import GrowingFeatures, NamedFeatures
+from xlate.features.index import NamedFeatures
 from xlate.formats.nbest_file import NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
 from xlate.metrics.bleu import bleu_scores
@@ -83,14 +85,14 @@ def begin(names: tuple[str, ...], size: float) -> Floats:
 
 def sparse_features(
     arrays: NbestArrays,
-    met: GrowingFeatures,
+    met: dict[str, int],
     words: Iterable[tuple[Ints, AnyArray]],
     kept: Container[str],
     min_lists: int,
     train_I: Bools,
 ) -> tuple[NamedFeatures, Floats, Ints, Ints32, Floats32 | None]:
-    """The features of words, which `text_features` finds, numbered by `met`, and those of the list itself whose names
-    are in `kept`; each must differ between the hypotheses of at least `min_lists` training lists.
+    """The features of words, which `text_features` finds, and those of the list itself whose names are in `kept`; `met`
+    numbers their names as they are met. Each must differ between the hypotheses of at least `min_lists` training lists.
 
     Returns:
         The features; the root mean square of each one's values in the list (1 for words), (F,), by which they are
@@ -99,7 +101,7 @@ def sparse_features(
     offsets_I1 = arrays.candidate_offsets_I1
     list_C, lists = row_numbers(offsets_I1), len(train_I)
     # The features of the list itself that are not 0 come last.
-    own_V = np.array([met.add(name) if name in kept else -1 for name in arrays.names], np.int64)[arrays.columns_V]
+    own_V = np.array([met[name] if name in kept else -1 for name in arrays.names], np.int64)[arrays.columns_V]
     kept_V = (own_V >= 0) & (arrays.values_V != 0)
     found = [*words, (row_numbers(arrays.value_offsets_C1)[kept_V], own_V[kept_V])]
     hypothesis_T, id_T = (np.concatenate(parts).astype(np.int64) for parts in zip(*found, strict=True))
@@ -113,8 +115,9 @@ def sparse_features(
     spread_P = np.maximum.reduceat(value_T[first_N], start_P) - np.minimum.reduceat(value_T[first_N], start_P)
     differs_P = (held_by_P < np.diff(offsets_I1)[pair_P % lists]) | (spread_P > 0.0)
     lists_F = np.bincount(pair_P[differs_P & train_I[pair_P % lists]] // lists, minlength=len(met))
-    features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
-    id_T = id_F[id_T]
+    known = [*met]
+    features = NamedFeatures.of(known[feature] for feature in np.flatnonzero(lists_F >= min_lists).tolist())
+    id_T = np.array([*map(features.id, known)], np.int64)[id_T]
     kept_T = np.flatnonzero(id_T >= 0)
     kept_T = kept_T[np.lexsort((id_T[kept_T], hypothesis_T[kept_T]))]
     ids_N, value_N = id_T[kept_T].astype(np.int32), value_T[kept_T]
@@ -180,8 +183,8 @@ class RankedLists:
         lacking.warn(list(gaps_of_floats), nbest.path)
         tell_seldom(seldom, len(arrays.total_C), str(config.nbest), rerank.given_sparse)
         nearly = tuple(name for name in gaps_of_floats if arrays.names.index(name) not in arrays.several)
-        met, kept = GrowingFeatures(), seldom if rerank.given_sparse else ()
-        words = text_features(rerank, classes, lexicon, arrays, sources, met.add)
+        met, kept = defaultdict[str, int](count().__next__), seldom if rerank.given_sparse else ()
+        words = text_features(rerank, classes, lexicon, arrays, sources, met.__getitem__)
         sparse = sparse_features(arrays, met, words, kept, rerank.min_lists, ~heldout_I)
         features, scale_F, offsets, ids_N, values_N = sparse
         computed = computed_floats(arrays, rerank, sources, documents, lexicon)
