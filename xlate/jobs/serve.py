@@ -247,13 +247,10 @@ def explained(translation: Translation, fired: FiredFeatures) -> Json:
     system, derivation = fired.system, translation.derivations[0]
     links = system.word_links(derivation)
     steps = _steps(translation.source, derivation, fired)
-    # The float features that contribute to the score, strongest first.
-    values = zip(system.feature_names, system.weights_D.tolist(), derivation.features_D.tolist(), strict=True)
-    rows = sorted((row for row in values if row[1] * row[2]), key=lambda row: -abs(row[1] * row[2]))
     floats = [
         {"name": name, "weight": number(weight), "value": number(value), "score": number(weight * value)}
         | {"meaning": meaning(name)}
-        for name, weight, value in rows
+        for name, weight, value in system.contributions(derivation)
     ]
     return {
         "source": translation.source,

@@ -164,14 +164,3 @@ def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinc
             found.append(whole)
         seen.add(target)
     return found
-
-
-def explained(lines: Sequence[str], names: Sequence[str], weights_D: Floats, derivation: Derivation[Any]) -> str:
-    """Lines showing the units of a derivation, then weight × value of each feature, strongest first, then the sum."""
-    shown = list(lines)
-    parts = zip(names, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
-    for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):
-        if weight * value:
-            shown.append(f"  {name:<24} {weight:>9.4f} × {value:>10.4f} = {weight * value:>9.4f}")
-    shown.append(f"sum {derivation.score:.4f}  {' '.join(derivation.words)}")
-    return "\n".join(shown)

@@ -21,7 +21,7 @@ from xlate.models.context.classifiers import context_model, distance_model
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import CONTEXT_NAME, DISPLACEMENT_NAME, PredictedPlaces
 from xlate.models.context.runs import check_predicted_by, check_use, predicted_by
-from xlate.models.derivation import COPIED, Derivation, Step, explained, side_of
+from xlate.models.derivation import COPIED, Derivation, Step, side_of
 from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.phrase.model import SentencePhrases, SentencePlaces, shift_of
 from xlate.models.run_files import weights_of
@@ -342,13 +342,11 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
         return found._replace(dense_AD=space.features(found.graph, found.label_A))
 
-    def explain(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> str:
-        lines = []
+    def shown_steps(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> Iterator[str]:
         for step in derivation.steps:
             known = f"p {np.exp(step.log_p):.3g}" if step.unit >= 0 else "(term)"
             said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, known)
-            lines.append(f"{step.shown(source)}  {said}")
-        return explained(lines, self.feature_names, self.weights_D, derivation)
+            yield f"{step.shown(source)}  {said}"
 
 
 def language_alone(names: tuple[str, ...] = NAMES) -> Weights:

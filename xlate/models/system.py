@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -114,10 +114,6 @@ class System(ABC, Generic[Space, Settings]):
     @abstractmethod
     def arc_features(self, space: Space, found: LatticeArcs) -> LatticeArcs:
         """The features of the arcs of a graph, whose nodes may be split so that each arc has only one history."""
-
-    @abstractmethod
-    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
-        """A derivation in words, and what contributed to its score; `source` are the words to show."""
 
     @property
     def span_limit(self) -> SpanLimit | None:
@@ -289,6 +285,25 @@ class System(ABC, Generic[Space, Settings]):
         if links is not None:
             fields.append(" ".join(f"{s}-{t}" for s, t in links))
         return " ||| ".join(fields)
+
+    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
+        """A derivation in words, then weight × value of each feature, strongest first, then the sum.
+
+        `source` are the words to show.
+        """
+        lines = [*self.shown_steps(source, derivation)]
+        for name, weight, value in self.contributions(derivation):
+            lines.append(f"  {name:<24} {weight:>9.4f} × {value:>10.4f} = {weight * value:>9.4f}")
+        return "\n".join([*lines, f"sum {derivation.score:.4f}  {' '.join(derivation.words)}"])
+
+    def shown_steps(self, source: Sequence[str], derivation: Derivation[Any]) -> Iterable[str]:
+        """The steps of a derivation in words, line by line."""
+        return (step.shown(source) for step in derivation.blocks)
+
+    def contributions(self, derivation: Derivation[Any]) -> list[tuple[str, float, float]]:
+        """Name, weight and value of each feature that contributes to the score of a derivation, strongest first."""
+        rows = zip(self.feature_names, self.weights_D.tolist(), derivation.features_D.tolist(), strict=True)
+        return sorted((row for row in rows if row[1] * row[2]), key=lambda row: -abs(row[1] * row[2]))
 
     def shown_features(self, derivation: Derivation[Any]) -> Iterator[tuple[str, Sequence[float]]]:
         """The features of a derivation by name, as n-best lists show them."""

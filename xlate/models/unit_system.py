@@ -17,7 +17,7 @@ from xlate.features.index import FeatureIndex
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.best_paths import Paths
 from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
-from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of
+from xlate.models.derivation import COPIED, Derivation, Span, Step, side_of
 from xlate.models.system import System, checked_weights
 from xlate.models.unit_model import AnyUnitModel, UnitSpace
 from xlate.scoring.weights import Weights
@@ -206,24 +206,22 @@ class UnitSystem(System[Moves, Stacks], Generic[Model, Moves, Stacks, Listed]):
         lengths_A[arcs] = np.diff(offsets_K1)
         return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_of(lengths_A), sparse_ids_M=ids_M)
 
-    def shown_steps(self, source: Sequence[str], derivation: Derivation[Any]) -> Iterator[str]:
+    def shown_units(self, source: Sequence[str], derivation: Derivation[Any]) -> Iterator[str]:
         """Each unit of a derivation in words."""
         return (step.shown(source) for step in derivation.steps)
 
-    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
-        """Unit by unit, then weight × value of every feature, strongest first, then the sum.
+    def shown_steps(self, source: Sequence[str], derivation: Derivation[Any]) -> Iterator[str]:
+        """Each unit in words, with its scores.
 
         Example: `[0,2)  das haus -> the house  p(f|e) 0.6, lex(f|e) 0.4, p(e|f) 0.8, lex(e|f) 0.5  (N=12)`
         """
-        lines = []
-        for shown, step in zip(self.shown_steps(source, derivation), derivation.steps, strict=True):
+        for shown, step in zip(self.shown_units(source, derivation), derivation.steps, strict=True):
             known = "(copied)" if step.unit == COPIED else "(term)"
             if step.unit >= 0:
                 scores_4 = zip(SCORES, self.model.table.scores_B4[step.unit], strict=True)
                 scores = ", ".join(f"{name} {p:.3g}" for name, p in scores_4)
                 known = f"{scores}  (N={self.model.table.count_B[step.unit]:g})"
-            lines.append(f"{shown}  {known}")
-        return explained(lines, self.model.columns, self.weights_D, derivation)
+            yield f"{shown}  {known}"
 
     def shown_features(self, derivation: Derivation[Any]) -> Iterator[tuple[str, Sequence[float]]]:
         """The name and the values of each feature; a feature such as the table's scores has several values."""

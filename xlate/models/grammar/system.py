@@ -25,7 +25,7 @@ from xlate.formats.scfg import (
 )
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
-from xlate.models.derivation import Derivation, Span, Step, explained, own_spans
+from xlate.models.derivation import Derivation, Span, Step, own_spans
 from xlate.models.grammar.chart import Chart, Ends, Languages, Option, Tree
 from xlate.models.grammar.parsing import COPY, Cell, Match, SynchronousGrammar, parse
 from xlate.models.system import SpanLimit, System
@@ -236,10 +236,9 @@ class GrammarSystem(System[Any, GrammarSearch]):
             found[LANGUAGE] = self.model.sentence_logprob(self.model.vocabulary.ids(self.grammar.spoken(said)))
         return np.array([found[name] for name in self.feature_names])
 
-    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:  # noqa: ARG002
-        """The tree, one rule per line, then feature by feature; a sentence in pieces has a tree for each."""
-        lines = [line for step in derivation.steps for line in step.drawn]
-        return explained(lines, self.feature_names, self.weights_D, derivation)
+    def shown_steps(self, source: Sequence[str], derivation: Derivation[Any]) -> Iterator[str]:  # noqa: ARG002
+        """The tree, one rule per line; a sentence in pieces has a tree for each."""
+        return (line for step in derivation.steps for line in step.drawn)
 
     def space(self, *_: Any, **__: Any) -> NoReturn:
         """Nothing: there is no left-to-right search space, nor anything that depends on one."""

@@ -253,7 +253,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         id_offsets_A1, ids = model.sparse.of_units(facts_A5, add=False)
         return id_offsets_A1[fact_offsets_N1], ids
 
-    def shown_steps(self, source: Sequence[str], derivation: Derivation[RuleStep]) -> Iterator[str]:
+    def shown_units(self, source: Sequence[str], derivation: Derivation[RuleStep]) -> Iterator[str]:
         """As a tree, its gaps numbered from left to right in the source.
 
         Example:

@@ -16,7 +16,7 @@ from xlate.config.stored import config_of_run, sums_of_run
 from xlate.errors import refuse_if
 from xlate.formats.nbest_file import NbestFile, merged, named_files
 from xlate.formats.nbest_list import Hypothesis
-from xlate.models.derivation import Derivation, Span, explained
+from xlate.models.derivation import Derivation, Span
 from xlate.models.kind import Kind, kind_of, needed, open_system
 from xlate.models.rerank.lists import SentenceLines
 from xlate.models.rerank.ranker import Ranker
@@ -181,10 +181,9 @@ class CombinedSystem(GraphlessSystem[AnySearch]):
         rows = [self.systems[name].nbest_line(0, one) for one in found]
         return [*NbestFile(name, "bars", rows=rows).hypotheses()]
 
-    def explain(self, source: Sequence[str], derivation: Any) -> str:
+    def shown_steps(self, source: Sequence[str], derivation: Any) -> list[str]:
         name = derivation.system
-        lines = [f"by {name}:", self.systems[name].explain(source, derivation.own), "chosen by:"]
-        return explained(lines, self.feature_names, self.weights_D, derivation)
+        return [f"by {name}:", self.systems[name].explain(source, derivation.own), "chosen by:"]
 
     def word_links(self, derivation: Any) -> list[Span] | None:
         return self.systems[derivation.system].word_links(derivation.own)

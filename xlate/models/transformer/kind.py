@@ -18,7 +18,7 @@ from xlate.config.model_schema import BACKWARD, REVERSE, TransformerModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
-from xlate.models.derivation import Derivation, Step, explained
+from xlate.models.derivation import Derivation, Step
 from xlate.models.kind import Kind
 from xlate.models.run_files import weights_of
 from xlate.models.system import AnySystem, GraphlessSystem
@@ -173,10 +173,6 @@ class TransformerSystem(GraphlessSystem[TransformerSearch]):
             Derivation(tuple(words), (Step(0, ((0, len(words)),), tuple(target)),), np.array([score]), score)
             for score, target in found[: self.search.nbest]
         ]
-
-    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
-        lines = [step.shown(source) for step in derivation.blocks]
-        return explained(lines, self.feature_names, self.weights_D, derivation)
 
 
 class TransformerKind(Kind):
