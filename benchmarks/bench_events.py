@@ -28,10 +28,11 @@ import numpy as np
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.candidates.block_instances import BlockInstances, write_stores
-from xlate.features.block import BigramIndex, BlockNames, block_arrays
+from xlate.features.block import FLOATS, BigramIndex, BlockNames
 from xlate.formats.moses_table import read_phrase_table
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
+from xlate.models.block.model import BlockModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import collect_events, match_blocks
@@ -120,11 +121,12 @@ class Pipeline:
         self.lm = NgramModel.from_arpa(estimate(corpus.target, corpus.target_vocabulary, ORDER))
         matches = match_blocks(corpus.table, corpus.source, corpus.target)
         self.blocks = BlockSet.count(corpus.table, matches, collect_events(matches))
-        words = BlockNames(self.blocks, Vocabulary([]), corpus.target_vocabulary)
-        self.index = BigramIndex.frequent(words, ["BB"], THRESHOLD)
-        self.arrays = block_arrays(
-            self.blocks, self.lm, corpus.target_vocabulary, self.index.keys_F, smoothing=SMOOTHING
-        )
+        words = Vocabulary([]), corpus.target_vocabulary
+        self.index = BigramIndex.frequent(BlockNames(self.blocks, *words), ["BB"], THRESHOLD)
+        keys_F, none_D = self.index.keys_F, np.zeros(len(FLOATS))
+        features = {"feature_keys": keys_F, "feature_weights": np.zeros(len(keys_F))}
+        model = BlockModel(self.blocks, self.lm, *words, none_D, none_D, SMOOTHING, **features)
+        self.arrays = model.feature_arrays
 
     def run(self, sentences: int) -> Run:
         """Matches, collects and writes the stores of the first sentences."""

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.features.test_block import named
+from tests.models.small_models import unweighted
 from tests.phrases.small_corpora import (
     bigrams_by_trial,
     corpora,
@@ -24,7 +25,7 @@ from tests.phrases.small_corpora import (
 )
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
-from xlate.features.block import FLOATS, BigramIndex, block_arrays, more_floats
+from xlate.features.block import FLOATS, BigramIndex, more_floats
 from xlate.kernels.features.blocks import BlockArrays
 from xlate.kernels.pairs import NEUTRAL
 from xlate.lm.kneser_ney import estimate
@@ -65,10 +66,9 @@ def setting(
     events = collect_events(matches)
     blocks = BlockSet.count(table, matches, events)
     index = BigramIndex.frequent(named(blocks), families, threshold)
+    how = {"orientation_smoothing": SMOOTHING, "unigram_per_word": per_word}
     instances = BlockInstances(
-        blocks=as_stored(
-            block_arrays(blocks, lm, TARGET, index.keys_F, more, smoothing=SMOOTHING, unigram_per_word=per_word)
-        ),
+        blocks=as_stored(unweighted(blocks, lm, TARGET, index.keys_F, more, **how).feature_arrays),
         features=len(index),
         lm=lm,
         matches=matches,

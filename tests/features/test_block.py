@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.models.small_models import block_set, model_and_arpa
+from tests.models.small_models import block_set, model_and_arpa, unweighted
 from tests.phrases.small_corpora import (
     bigrams_by_trial,
     corpora,
@@ -32,7 +32,6 @@ from xlate.features.block import (
     MoreFloats,
     begun_with,
     bigram_families,
-    block_arrays,
     frequent_keys,
     more_floats,
     sides,
@@ -90,7 +89,7 @@ def costs(blocks, lm, block, orientation, state):
     numbers = {phrase_of(blocks.table, b): b for b in range(len(blocks))}
     keys_F = frequent_keys(blocks, "BB", 0)
     out_5 = np.full(5, np.nan, np.float32)
-    arrays = block_arrays(blocks, lm, TARGET, keys_F, smoothing=0.5)
+    arrays = unweighted(blocks, lm, TARGET, keys_F).feature_arrays
     after = block_costs(arrays, lm.arrays, Before(-1, 0, state), Placed(numbers[block], 0, orientation), out_5)
     return dict(zip(FLOATS, out_5.tolist(), strict=True)), after
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.phrases.small_corpora import table_of
-from xlate.features.block import MORE_FLOATS, MoreFloats, feature_keys, sides, split_key
+from xlate.features.block import FLOATS, MORE_FLOATS, MoreFloats, feature_keys, sides, split_key
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.model import NgramModel
 from xlate.models.block.model import BlockModel
@@ -94,6 +94,21 @@ def random_model(
         feature_keys=keys_F,
         feature_weights=rng.normal(0, 1, size=len(keys_F)) * (rng.random(len(keys_F)) < 0.9),
     )
+
+
+def unweighted(
+    blocks: BlockSet,
+    lm: NgramModel,
+    target: Vocabulary,
+    keys_F: NDArray[np.uint64],
+    more: Sequence[str] = (),
+    **given: Any,
+) -> BlockModel:
+    """A model whose weights are all 0, for candidates."""
+    optional = MoreFloats.of(blocks, more)
+    none_D = np.zeros(len(FLOATS) + len(optional.names))
+    features = {"feature_keys": keys_F, "feature_weights": np.zeros(len(keys_F))}
+    return BlockModel(blocks, lm, SOURCE, target, none_D, none_D, **features, more=optional, **given)
 
 
 Model = TypeVar("Model", BlockModel, DistortionModel)

@@ -47,13 +47,12 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from xlate.array_types import NO_FLOATS, NO_INTS32, AnyInts, Floats, Floats32, Ints, Ints32, Uints
+from xlate.array_types import NO_FLOATS, AnyInts, Floats, Floats32, Ints, Ints32, Uints
 from xlate.errors import InputError, check_choice, refuse_if
 from xlate.features.index import Numbers, Sizes
-from xlate.kernels.features.blocks import SIDE_BITS, BigramFamilies, BlockArrays, DistortionArrays
+from xlate.kernels.features.blocks import SIDE_BITS, BigramFamilies
 from xlate.kernels.memory import build_table
 from xlate.kernels.search.lattice_passes import arc_bigrams
-from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE
 from xlate.text.terms import TERM
@@ -353,48 +352,3 @@ class MoreFloats:
 
 FLOATS = ("unigram", "orientation", "lm_first", "lm_rest", "lexical")
 DISTORTION_FLOATS = ("direct", "model1", "lm_first", "lm_rest", "inbound", "outbound", "length")
-
-
-def block_arrays(
-    blocks: BlockSet,
-    lm: NgramModel,
-    target_vocabulary: Vocabulary,
-    feature_keys_F: Uints,
-    more: Collection[str] = (),
-    *,
-    smoothing: float = 0.0,
-    unigram_per_word: bool = False,
-    distortion: DistortionArrays | None = None,
-) -> BlockArrays:
-    """Everything the feature kernels need, computed once.
-
-    Args:
-        blocks: the block set; lm: the language model of its target side.
-        target_vocabulary: numbers the block set's target words.
-        feature_keys_F: the sorted keys of the sparse features; the id of each is its place.
-        more: names of optional floats.
-        smoothing: k of the orientation cost.
-        unigram_per_word: whether unigram costs are divided by source words.
-        distortion: if given, the dense features are those of the phrase-distortion model, from these costs.
-    """
-    optional = MoreFloats.of(blocks, more)
-    words_T = lm.vocabulary.ids(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
-    options_P1, option_O = blocks.options
-    none_B, none_V = np.zeros(0, np.float32), np.zeros((0, 1), np.float32)
-    oriented = distortion is None
-    return BlockArrays(
-        unigram_B=blocks.unigram_cost_per_word_B if unigram_per_word else blocks.unigram_cost_B,
-        orientation_B2=blocks.orientation_cost_B2(smoothing) if oriented else np.zeros((0, 2), np.float32),
-        lexical_B=np.ascontiguousarray(blocks.lexical_B),
-        source_B=np.ascontiguousarray(blocks.table.source_B),
-        options_P1=options_P1,
-        option_O=option_O,
-        target_B=np.ascontiguousarray(blocks.table.target_B),
-        target_words_T=np.ascontiguousarray(words_T),
-        target_offsets_Q1=np.ascontiguousarray(blocks.table.target_phrases.offsets_S1),
-        bigrams=bigram_families(blocks, feature_keys_F),
-        distortion=distortion or DistortionArrays(none_B, none_B, NO_INTS32, NO_INTS32, none_V, none_V),
-        more_BX=optional.cost_BX,
-        oriented=oriented,
-        dense=len(FLOATS if oriented else DISTORTION_FLOATS) + len(optional.names),
-    )

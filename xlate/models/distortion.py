@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from xlate.align.lexical import Model1
-from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32, Uints
+from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import DistortionModelConfig
-from xlate.features.block import DISTORTION_FLOATS, block_arrays, more_floats
+from xlate.features.block import DISTORTION_FLOATS
 from xlate.kernels.counting.alignment import model1_costs
 from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
 from xlate.kernels.pairs import RIGHT
@@ -64,6 +64,20 @@ class DistortionModel(BlockLexicon):
     def direct_cost_B(self) -> Floats32:
         """(a) of every block."""
         return self.blocks.direct_cost_B(self.direct_discount)
+
+    @property
+    def feature_arrays(self) -> BlockArrays:
+        phrases, source_B = self.table.source_phrases, np.asarray(self.table.source_B)
+        words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
+        jumps = DistortionArrays(
+            direct_B=self.direct_cost_B,
+            model1_B=np.ascontiguousarray(self.model1_B),
+            first_B=words_T[offsets_P1[source_B]].astype(np.int32),
+            last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),
+            inbound_VK=np.ascontiguousarray(self.distortion.inbound_VK),
+            outbound_VK=np.ascontiguousarray(self.distortion.outbound_VK),
+        )
+        return super().feature_arrays._replace(distortion=jumps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,21 +201,6 @@ class DistortionKind(EventKind):
     name = "distortion"
     MODEL, SYSTEM = DistortionModel, DistortionDecoder
     sets = ("linked",)
-
-    def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:
-        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
-        blocks, (distortion, model1_B) = estimates.blocks, _jump_costs(estimates, model)
-        phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
-        words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
-        jumps = DistortionArrays(
-            direct_B=blocks.direct_cost_B(model.direct_discount),
-            model1_B=np.ascontiguousarray(model1_B),
-            first_B=words_T[offsets_P1[source_B]].astype(np.int32),
-            last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),
-            inbound_VK=np.ascontiguousarray(distortion.inbound_VK),
-            outbound_VK=np.ascontiguousarray(distortion.outbound_VK),
-        )
-        return block_arrays(blocks, estimates.lm, words, keys_F, more, distortion=jumps)
 
     def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:
         discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}

@@ -283,7 +283,7 @@ def with_nbest_stores(stores: BlockStores, work: WorkDirectory, config: TrainCon
 
     def make(target: Path) -> dict[str, int]:
         kind, features = event_kind(config.model.kind), stores.features
-        arrays = kind.feature_arrays(Estimates(work), config.model, features.keys_F)
+        arrays = kind.model(Estimates(work), config.model, features.keys_F).feature_arrays
         return write_events(target, list(steps()), arrays, work.lm, kind.names(config.model), len(features))
 
     stage = run_stage(folder, "events", settings, make)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -19,10 +20,8 @@ from xlate.features.block import (
     BigramIndex,
     BlockNames,
     MoreFloats,
-    block_arrays,
     more_floats,
 )
-from xlate.kernels.features.blocks import BlockArrays
 from xlate.models.block.decoder import AnyBlockSystem, BlockDecoder
 from xlate.models.block.model import BlockLexicon, BlockModel
 from xlate.models.kind import Kind, Saved, ToTune, check_model_of_base, needed
@@ -70,16 +69,29 @@ class EventKind(Kind):
         refuse_if(not model.floats, "a model without floats", "model.floats=[]", expected)
 
     @abstractmethod
-    def feature_arrays(self, estimates: Estimates, model: EventModelConfig, keys_F: Uints) -> BlockArrays:
-        """What features are computed from, for candidates."""
-
-    @abstractmethod
     def identity_settings(self, estimates: Estimates, model: EventModelConfig) -> dict[str, Any]:
         """What the floats depend on, in addition to blocks and language model."""
 
     @abstractmethod
     def own_fields(self, estimates: Estimates, model: EventModelConfig) -> dict[str, Any]:
         """The fields of its model that other models over blocks lack, without weights."""
+
+    def model(
+        self, estimates: Estimates, settings: EventModelConfig, keys_F: Uints, sets: Sequence[Weights] = ()
+    ) -> BlockLexicon:
+        """The model over the estimated blocks, with the binary features of some keys; by default all weights are 0."""
+        held = sets or [Weights.zeros(self.names(settings), len(keys_F))] * len(self.sets)
+        return self.MODEL(
+            blocks=estimates.blocks,
+            lm=estimates.lm,
+            source_vocabulary=estimates.work.source_vocabulary,
+            target_vocabulary=estimates.work.target_vocabulary,
+            feature_keys=keys_F,
+            feature_weights=held[0].sparse_F,
+            more=MoreFloats.of(estimates.blocks, more_floats(settings.floats)),
+            **dict(zip(self.MODEL.WEIGHTS, (one.dense_D for one in held), strict=True)),
+            **self.own_fields(estimates, settings),
+        )
 
     def system(
         self,
@@ -93,19 +105,8 @@ class EventKind(Kind):
         Raises:
             InputError: weights of other floats.
         """
-        blocks, held = estimates.blocks, [self.checked_set(weights, name, model) for name in self.sets]
-        made = self.MODEL(
-            blocks=blocks,
-            lm=estimates.lm,
-            source_vocabulary=estimates.work.source_vocabulary,
-            target_vocabulary=estimates.work.target_vocabulary,
-            feature_keys=weights.extra[f"{self.sets[0]}.keys"],
-            feature_weights=held[0].sparse_F,
-            more=MoreFloats.of(blocks, more_floats(model.floats)),
-            **dict(zip(self.MODEL.WEIGHTS, (one.dense_D for one in held), strict=True)),
-            **self.own_fields(estimates, model),
-        )
-        return self.SYSTEM(made, settings)
+        held = [self.checked_set(weights, name, model) for name in self.sets]
+        return self.SYSTEM(self.model(estimates, model, weights.extra[f"{self.sets[0]}.keys"], held), settings)
 
     def open(
         self,
@@ -212,18 +213,12 @@ class Block(EventKind):
     MODEL, SYSTEM = BlockModel, BlockDecoder
     sets = ("linked", "neutral")
 
-    def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:
-        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
-        given = estimates.blocks, estimates.lm, words, keys_F, more
-        smoothing, per_word = model.orientation_smoothing, model.unigram_per_word
-        return block_arrays(*given, smoothing=smoothing, unigram_per_word=per_word)
-
     def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:  # noqa: ARG002
         divided = {"unigram_per_word": True} if model.unigram_per_word else {}
         return {"orientation_smoothing": model.orientation_smoothing, **divided}
 
     def own_fields(self, estimates: Estimates, model: Any) -> dict[str, Any]:  # noqa: ARG002
-        return {"orientation_smoothing": model.orientation_smoothing}
+        return {"orientation_smoothing": model.orientation_smoothing, "unigram_per_word": model.unigram_per_word}
 
 
 def check_floats_of_base(config: TrainConfig, base: Path) -> None:

@@ -169,7 +169,7 @@ def _write(
         estimates: Estimates, matches: Matches, target: Sequence[list[str]], heldout_S: Bools
     ) -> BlockInstances:
         return BlockInstances(
-            blocks=kind.feature_arrays(estimates, model, features.keys_F),
+            blocks=kind.model(estimates, model, features.keys_F).feature_arrays,
             features=len(features),
             lm=estimates.lm,
             matches=matches,

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from xlate.array_types import Floats, Floats32, Ints, Ints32, Uints
+from xlate.array_types import NO_INTS32, Floats, Floats32, Ints, Ints32, Uints
 from xlate.errors import InputError, refuse_if
 from xlate.features.block import FLOATS, BigramIndex, BlockNames, MoreFloats, begun_with
-from xlate.kernels.features.blocks import BigramFamilies
+from xlate.kernels.features.blocks import BigramFamilies, BlockArrays, DistortionArrays
 from xlate.kernels.search.block_decoder import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -116,6 +116,28 @@ class BlockLexicon:
         """What features that have a weight begin with: what a search must remember about a block; see `standing`."""
         return begun_with(self.families, np.asarray(self.feature_keys)[np.asarray(self.feature_weights) != 0])
 
+    @property
+    def feature_arrays(self) -> BlockArrays:
+        """What the features of candidates are computed from."""
+        blocks, table, (options_P1, option_O) = self.blocks, self.table, self.blocks.options
+        none_B, none_V = np.zeros(0, np.float32), np.zeros((0, 1), np.float32)
+        return BlockArrays(
+            unigram_B=blocks.unigram_cost_B,
+            orientation_B2=np.zeros((0, 2), np.float32),
+            lexical_B=np.ascontiguousarray(blocks.lexical_B),
+            source_B=np.ascontiguousarray(table.source_B),
+            options_P1=options_P1,
+            option_O=option_O,
+            target_B=np.ascontiguousarray(table.target_B),
+            target_words_T=np.ascontiguousarray(self.lm_ids_T),
+            target_offsets_Q1=np.ascontiguousarray(table.target_phrases.offsets_S1),
+            bigrams=self.families,
+            distortion=DistortionArrays(none_B, none_B, NO_INTS32, NO_INTS32, none_V, none_V),
+            more_BX=self.more.cost_BX,
+            oriented=False,
+            dense=len(self.float_names),
+        )
+
     def target_words(self, block: int) -> tuple[str, ...]:
         """The target phrase of a block."""
         table = self.table
@@ -132,6 +154,7 @@ class BlockModel(BlockLexicon):
     Attributes:
         linked, neutral: weights of (a) to (e) and of the optional floats, shape (5 + X,).
         orientation_smoothing: added to N_L(b) and N_R(b) before (b) is computed, as in training.
+        unigram_per_word: whether (a) is divided by the source words in candidates too, as it is in decoding.
 
     Raises:
         InputError: weights of another shape or not finite, or bigram keys that are not sorted.
@@ -144,6 +167,7 @@ class BlockModel(BlockLexicon):
     linked: Floats
     neutral: Floats
     orientation_smoothing: float = 0.5
+    unigram_per_word: bool = False
 
     @property
     def dense_names(self) -> tuple[str, ...]:
@@ -154,3 +178,9 @@ class BlockModel(BlockLexicon):
     def orientation_cost_B2(self) -> Floats32:
         """(b) for o = L, R of every block."""
         return self.blocks.orientation_cost_B2(self.orientation_smoothing)
+
+    @property
+    def feature_arrays(self) -> BlockArrays:
+        unigram_B = self.blocks.unigram_cost_per_word_B if self.unigram_per_word else self.blocks.unigram_cost_B
+        sides_B2 = self.orientation_cost_B2
+        return super().feature_arrays._replace(unigram_B=unigram_B, orientation_B2=sides_B2, oriented=True)
