@@ -22,7 +22,7 @@ from xlate.errors import InputError
 from xlate.learning.run import Checkpoint
 from xlate.models.context.classifiers import classifier, context_model, context_stores, with_predictions
 from xlate.models.context.model import ContextModel
-from xlate.models.context.predicted import PredictedScores
+from xlate.models.context.predicted import OtherTable, PredictedScores
 from xlate.models.context.runs import fold_classifier
 from xlate.models.phrase.model import SentencePhrases, load_phrase_model
 from xlate.models.phrase.training import PhraseLists
@@ -157,7 +157,7 @@ def test_sparse_features_are_learned_beside_predictions(
     model = load_phrase_model(models.stage(1).folder / "model")
     rows = models.rows.of(model.table)
     settings = ContextUseConfig(run=str(context_run))
-    scores = with_predictions(model, settings, prepared, (1, 2), rows).in_sentence
+    scores = with_predictions(model, settings, prepared, (1, 2), OtherTable(model.table, rows.pair_B)).in_sentence
     assert isinstance(scores, PredictedScores)
     found = classifier(fold_classifier(context_run, prepared, (1, 2))[1], prepared)
     assert isinstance(found, ContextModel)

@@ -190,15 +190,14 @@ class FoldSystem(NamedTuple):
 
     Attributes:
         decoder: the system under its weights.
-        hypotheses: the list of a sentence, with units; `draw=` says how candidates are drawn, None takes the best.
+        hypotheses: the list of a sentence, with units as they are numbered in the whole text; `draw=` says how
+            candidates are drawn, None takes the best.
         columns: names of the floats.
-        numbered: lists with units as they are numbered in the whole text.
     """
 
     decoder: AnySystem
     hypotheses: Callable[..., CandidateBatch]
     columns: Sequence[str]
-    numbered: Callable[[CandidateBatch], CandidateBatch]
 
 
 class ListedModel(ABC):

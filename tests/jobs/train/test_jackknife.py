@@ -40,7 +40,7 @@ class ToyFolds:
 
         decoder: Any = SimpleNamespace(prepare=lambda _: None)
         decoder.with_search = lambda **_: decoder
-        return FoldSystem(decoder, hypotheses, ("f",), lambda lists: lists)
+        return FoldSystem(decoder, hypotheses, ("f",))
 
     def discard(self, fold: int) -> None:
         """There is nothing to remove."""

@@ -169,7 +169,7 @@ class Jackknife:
                 found.append(arrays)
             references = [self.work.training_references(s) for s in some.tolist()]
             text = EncodedText.from_ids(chain.from_iterable(references))
-            lists = system.numbered(listed(found, text, offsets_of([*map(len, references)]), some))
+            lists = listed(found, text, offsets_of([*map(len, references)]), some)
             figures = {"seconds": round(time.perf_counter() - start, 2), **headroom(lists)}
             with StoreWriter(path, system.columns, 0, statistic_names(), figures) as writer:
                 writer.append(lists)

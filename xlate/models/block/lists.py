@@ -257,8 +257,7 @@ class BlockLists(ListedModel):
         keys_F = NO_KEYS if sparse is None else sparse.keys_F
         decoder = self._system(WithoutFold(self.work, self.folds, fold, self.rows), keys_F, search)
         held = weights.sparse_F if len(keys_F) else np.zeros(0)
-        given = decoder.with_weights(replace(weights, sparse_F=held)), with_units, weights.dense_names
-        return FoldSystem(*given, lambda lists: lists)
+        return FoldSystem(decoder.with_weights(replace(weights, sparse_F=held)), with_units, weights.dense_names)
 
     @cached_property
     def rows(self) -> TableRows:

@@ -35,7 +35,6 @@ from xlate.models.context.runs import KIND, classifier_config, classifier_runs, 
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.run_files import weights_of, with_located_words
 from xlate.models.sparse_models import classes_of, side_of
-from xlate.phrases.matching import WholeRows
 from xlate.phrases.occurrences import Occurrences, listed_pairs, occurrences_of
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
@@ -318,7 +317,7 @@ def with_predictions(
     use: ClassifierConfig | None,
     work: WorkDirectory,
     left_out: tuple[int, int] | None = None,
-    rows: WholeRows | None = None,
+    own: OtherTable | None = None,
 ) -> PhraseModel:
     """The phrase model of a work directory with the predictions that its settings request.
 
@@ -327,7 +326,7 @@ def with_predictions(
         use: the classifiers of the whole text; those without a fold are trained in the same way.
         work: the work directory.
         left_out: the fold that neither the model nor the classifiers have seen, and the number of folds.
-        rows: where the pairs of a model without a fold are in the table of the whole text.
+        own: the table of a model without a fold.
 
     Raises:
         InputError: as `classifier`; or the phrases are those of another table.
@@ -336,7 +335,6 @@ def with_predictions(
     if not isinstance(use, ContextUseConfig):
         return model
     work.check()
-    own = None if rows is None else OtherTable(model.table, np.asarray(rows.pair_B, np.int64))
     for whole in classifier_runs(use):
         run = whole if left_out is None else fold_classifier(whole, work, left_out)[1]
         if predicted(run) == DISTORTION:

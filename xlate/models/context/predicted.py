@@ -29,14 +29,14 @@ Known = dict[tuple[object, ...], Found]
 
 
 class OtherTable(NamedTuple):
-    """A phrase table of a part of the text, and the row of each of its pairs in the table of the classifier."""
+    """A phrase table of a part of the text, and the row of each of its pairs in the table of the whole text."""
 
     table: PhraseTable
     row_B: Ints
 
 
 def rows_of(own: OtherTable | None, pair_O: AnyInts) -> Ints:
-    """The rows of pairs in the classifier's table; negative numbers are kept."""
+    """The rows of pairs in the table of the whole text; negative numbers are kept."""
     pairs_O = np.asarray(pair_O, np.int64)
     return pairs_O if own is None or not len(own.row_B) else np.where(pairs_O < 0, pairs_O, own.row_B[pairs_O])
 

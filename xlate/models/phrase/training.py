@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import PHRASES, STEP, SparseFeatures
 from xlate.lm.model import NgramModel
 from xlate.models.context.classifiers import with_predictions
+from xlate.models.context.predicted import OtherTable, rows_of
 from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
 from xlate.models.kind import FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -69,8 +70,12 @@ class TunedPhrases(TunedUnits[PhraseDecoder, PhraseList]):
         return with_steps(decoded(found.floats_ND, found.words), found.paths.offsets_N1, part_L, ids=ids)
 
 
-def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> CandidateBatch:
+def with_units(
+    decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None, own: OtherTable | None = None
+) -> CandidateBatch:
     """The n-best list of a sentence, or drawn derivations, with units; sums of sparse features are left out.
+
+    The pairs of units are those of the decoder's table, or with `own`, which describes it, those of the whole text's.
 
     Raises:
         InputError: a sentence without words, or of more than the search can number.
@@ -79,11 +84,12 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
     found = decoder.list_of(space, paths)
     part_L, steps = found.told_apart(groups=True, last_words=True)
     listed = decoded(found.floats_ND[:, : found.model.sums.start], found.words)
+    columns = {**steps, "pair": rows_of(own, steps["pair"])}
     return with_steps(
         replace(listed, draws_C=draws_C),
         found.paths.offsets_N1,
         part_L,
-        units=np.stack([steps[name] for name in STEP], axis=1).astype(np.int32),
+        units=np.stack([columns[name] for name in STEP], axis=1).astype(np.int32),
         between=(steps["between_offsets"].astype(np.int64), steps["between"].astype(np.int32)),
     )
 
@@ -198,21 +204,14 @@ class PhraseLists(ListedModel):
         with self.kept(fold):
             model = load_phrase_model(self.stage(fold).folder / "model")
         rows = self.rows.of(model.table)
-        model = with_predictions(model, self.use, self.work, (fold, self.count), rows)
+        own = OtherTable(model.table, rows.pair_B)
+        model = with_predictions(model, self.use, self.work, (fold, self.count), own)
         if sparse is not None:
             features = replace(sparse, table=model.table, rows=dict(zip(PHRASES, rows, strict=True)))
             model = replace(model, sparse=features)
-
-        def numbered(lists: CandidateBatch) -> CandidateBatch:
-            pair_P = lists.units[0][:, 0]
-            known = pair_P >= 0
-            # A pair of the fold's table by its number in the table of the whole text.
-            pair_P[known] = rows.pair_B[pair_P[known]]
-            return lists
-
         assert isinstance(search, PhraseSearch)
         decoder = PhraseDecoder.opened(model, weights, search)
-        return FoldSystem(decoder, with_units, model.columns[: model.sums.start], numbered)
+        return FoldSystem(decoder, partial(with_units, own=own), model.columns[: model.sums.start])
 
     def _build(self, fold: int, folder: Path) -> dict[str, Any]:
         kept = np.flatnonzero(self.fold_I != fold)
