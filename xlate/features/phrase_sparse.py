@@ -150,7 +150,7 @@ class SparseFeatures:
     """F sparse features over the pairs of a table, K orientations; ids are those of the families.
 
     Another table of the same vocabularies can take its place in a decoder: `rows` then says which source phrase, target
-    phrase and pair of the features' own table each of its `PHRASES` is. Names and sizes need the own table.
+    phrase and pair of the features' own table each of its `PHRASES` is. Names need the own table.
 
     Example: with templates `source_first` and `pair` over `top80` an application has up to two ids.
     """
