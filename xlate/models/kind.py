@@ -351,7 +351,7 @@ def open_system(
     if not kind.ranks_lists:
         expected = weights.metadata.get(WORK_IDENTITY)
         config = located(run, config, expected, near, given)
-        work = WorkDirectory(Path(config.work)).check() if config.work else None
+        work = config.work_directory if config.work else None
         if work is not None and expected != work.identity:
             raise InputError(
                 "the work directory is not the one this run was trained on",

@@ -412,7 +412,7 @@ class Lcs(Kind):
         tuned = TunedLcs(decoder, 1 if tune is None else tune.processes)
         start = alone if tune is None else tuned.uniform
         if tune is not None and tune.start == "base":
-            start = weights_of(Path(str(config.base))).sets[Lcs.name]
+            start = weights_of(config.base_run).sets[Lcs.name]
         metadata = {**made_of(config, work), **predicted_by(config.model)}
         return ToTune(tuned, start, lambda weights: Saved({Lcs.name: weights}, {}, {}), metadata)
 

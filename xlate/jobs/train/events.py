@@ -83,7 +83,7 @@ class LocalTraining(EventRecipe):
         if config.loss.name == UNIFORM or floats.data == "train":
             return
         if floats.data == "nbest":
-            weights_path(Path(str(config.base)))
+            weights_path(config.base_run)
             check_split(self.work, "loss.floats.split", floats.split)
         else:
             check_split(self.work, "loss.floats.data", "dev")
@@ -261,7 +261,7 @@ def with_nbest_stores(stores: BlockStores, work: WorkDirectory, config: TrainCon
     Raises:
         InputError: no finished run at `base`.
     """
-    base, floats = Path(str(config.base)), config.loss.floats
+    base, floats = config.base_run, config.loss.floats
     trained, weights = config_of_run(base), weights_of(base)
     settings = {
         "base": identity_of({"weights": weights.metadata, "config": to_yaml(trained)}),

@@ -59,7 +59,7 @@ class GlobalMethod(WorkRecipe):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        split, self.base = config.loss.globally.split, Path(str(config.base))
+        split, self.base = config.loss.globally.split, config.base_run
         if split != TRAIN:
             check_model_of_base(config, self.base)
         elif config.model.kind in EVENT_KINDS:

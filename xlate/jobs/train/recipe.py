@@ -99,7 +99,7 @@ class WorkRecipe(Recipe):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        self.work = WorkDirectory(Path(config.work)).check()
+        self.work = config.work_directory
 
     def made_from(self) -> Json:
         return {"work_identity": self.work.identity}

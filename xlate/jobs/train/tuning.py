@@ -186,7 +186,7 @@ def tune(
 def decode_part(folder: str, number: int, size: int) -> None:
     """Decodes `size` sentences of a text to tune on: a task of `tune`."""
     config = read_config(Path(folder) / CONFIG_FILE, TrainConfig)
-    work = WorkDirectory(Path(config.work)).check() if config.work else None
+    work = config.work_directory if config.work else None
     write_part(config, kind_of(config.model.kind).to_tune(config, work), Path(folder), number, size)
 
 
@@ -299,9 +299,9 @@ class DecoderRecipe(Recipe):
     def __init__(self, config: TrainConfig) -> None:
         self.kind = kind_of(config.model.kind)
         if config.base is not None:
-            self.kind.check_base(config, Path(config.base))
+            self.kind.check_base(config, config.base_run)
         super().__init__(self.kind.based(config))
-        self.work = WorkDirectory(Path(self.config.work)).check() if self.config.work else None
+        self.work = self.config.work_directory if self.config.work else None
 
     @cached_property
     def tuned(self) -> ToTune:

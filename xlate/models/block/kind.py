@@ -135,7 +135,7 @@ class EventKind(Kind):
         from xlate.models.block.lists import TunedBlocks
 
         assert config.loss.tune is not None
-        base, every = Path(str(config.base)), config.loss.name == ONLINE and bool(config.model.binary)
+        base, every = config.base_run, config.loss.name == ONLINE and bool(config.model.binary)
         file = weights_of(base)
         if every:
             check_sums(config)
@@ -154,7 +154,7 @@ class EventKind(Kind):
         from xlate.models.block.lists import TunedBlocks
         from xlate.models.tuned import TunedCosts
 
-        file = weights_of(Path(str(config.base)))
+        file = weights_of(config.base_run)
         assert isinstance(whole, TunedCosts)
         if isinstance(whole, TunedBlocks):
             file = with_features(file, self.sets[0], cast(BigramIndex, whole.system.features).keys_F)
@@ -179,7 +179,7 @@ class EventKind(Kind):
                 "base=RUN of the same model",
                 f"train one first: xlate train model={config.model.name} model.binary=[] run=RUN",
             )
-        check_floats_of_base(config, Path(config.base))
+        check_floats_of_base(config, config.base_run)
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> BlockLists:
         from xlate.models.block.lists import BlockLists

@@ -85,7 +85,7 @@ class Phrase(Kind):
         """The work directory of the base (an imported system has none), and its reordering model."""
         if config.base is None:
             return config
-        base = located_config(Path(config.base))
+        base = located_config(config.base_run)
         model = cast(PhraseModelConfig, config.model)
         return replace(config, work=base.work, model=replace(model, reordering=base.model.reordering))
 
@@ -122,8 +122,8 @@ class Phrase(Kind):
         )
         check_folds(config.model.context)
         if config.base is not None:
-            phrase_base(Path(config.base))
-            check_same_use(config.model.context, Path(config.base))
+            phrase_base(config.base_run)
+            check_same_use(config.model.context, config.base_run)
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> PhraseLists:
         """The sparse features."""
@@ -169,7 +169,7 @@ def _with_more_floats(model: PhraseModel, config: TrainConfig) -> PhraseModel:
         return model
     from xlate.models.context.classifiers import with_predictions
 
-    return with_predictions(model, config.model.context, WorkDirectory(Path(config.work)))
+    return with_predictions(model, config.model.context, config.work_directory)
 
 
 def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
@@ -183,7 +183,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
         return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
     # Sparse features are those of the work directory, whichever run the float weights came from.
     if config.base is not None and config.model.sparse is None:
-        base = Path(config.base)
+        base = config.base_run
         trained = config_of_run(base)
         refuse_if(
             trained.model.reordering != config.model.reordering,
@@ -194,7 +194,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
             file=base / CONFIG_FILE,
         )
         return _of_table(base, located_config(base, near=config.work))
-    work = WorkDirectory(Path(config.work)).check()
+    work = config.work_directory
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
     if config.model.sparse is None:
         return model
@@ -210,7 +210,7 @@ def _imported(config: TrainConfig) -> Path | None:
     What is learned from lists of a work directory's text is part of that directory's model, whatever it began with.
     """
     while config.base is not None and config.loss.lists is None:
-        base = Path(config.base)
+        base = config.base_run
         if (base / MODEL).exists():
             return base
         config = located_runs(base)
