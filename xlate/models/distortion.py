@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 from xlate.align.lexical import Model1
-from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32, Uints
+from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import DistortionModelConfig
-from xlate.features.block import DISTORTION_FLOATS, block_arrays, more_floats
+from xlate.features.block import DISTORTION_FLOATS
 from xlate.kernels.counting.alignment import model1_costs
-from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
+from xlate.kernels.features.blocks import DistortionArrays
 from xlate.kernels.pairs import RIGHT
 from xlate.kernels.search import distortion_decoder
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import BlockSystem
-from xlate.models.block.kind import EventKind
+from xlate.models.block.kind import LINKED, EventKind
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon
 from xlate.models.block.moves import BlockStep, SpanMoves, SpanOptions, options_of_cells
 from xlate.models.derivation import COPIED, side_of
@@ -186,10 +186,9 @@ class DistortionKind(EventKind):
 
     name = "distortion"
     MODEL, SYSTEM = DistortionModel, DistortionDecoder
-    sets = ("linked",)
+    sets = (LINKED,)
 
-    def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:
-        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
+    def own_arrays(self, estimates: Estimates, model: Any) -> dict[str, Any]:
         blocks, (distortion, model1_B) = estimates.blocks, _jump_costs(estimates, model)
         phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
         words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
@@ -201,7 +200,7 @@ class DistortionKind(EventKind):
             inbound_VK=np.ascontiguousarray(distortion.inbound_VK),
             outbound_VK=np.ascontiguousarray(distortion.outbound_VK),
         )
-        return block_arrays(blocks, estimates.lm, words, keys_F, more, distortion=jumps)
+        return {"distortion": jumps}
 
     def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:
         discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}

@@ -66,7 +66,7 @@ class Untrained(WorkRecipe):
         refuse_base(config, "no base, or a tuner: loss=mira")
 
     def learn(self, run: Run) -> Json:
-        tuned = kind_of(self.config.model.kind).to_tune(self.config, self.work)
+        tuned = kind_of(self.config.model).to_tune(self.config, self.work)
         return with_tuned(self.config, self.work, run, tuned, tuned.start, 0)
 
 
@@ -177,7 +177,7 @@ def check_split(work: WorkDirectory, setting: str, split: str) -> None:
 
 def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
     """The phases of a training: float weights, those of the neutral model, then binary weights."""
-    loss, floats, kind = config.loss, config.model.floats, event_kind(config.model.kind)
+    loss, floats, kind = config.loss, config.model.floats, event_kind(config.model)
     if loss.name == UNIFORM:
         return []
 
@@ -225,7 +225,7 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
     """Zero weights, as in the paper; -1 for every chosen float if nothing is to be trained."""
-    kind = event_kind(config.model.kind)
+    kind = event_kind(config.model)
     names = kind.names(config.model)
     sets = {name: Weights.zeros(names, 0 if name == "neutral" else len(stores.features)) for name in kind.sets}
     if config.loss.name == UNIFORM:
@@ -273,14 +273,14 @@ def with_nbest_stores(stores: BlockStores, work: WorkDirectory, config: TrainCon
 
     def steps() -> Iterator[OracleStep]:
         """The oracle steps of all sentences of the split."""
-        decoder = event_kind(trained.model.kind).open(base, trained, weights, work).with_search(nbest=floats.nbest)
+        decoder = event_kind(trained.model).open(base, trained, weights, work).with_search(nbest=floats.nbest)
         text = tuning_text(TuneConfig("nbest", floats.split), work, trained.decoder.max_words)
         pairs = zip(text.sources, text.references, strict=True)
         for words, references in track(pairs, f"{floats.nbest}-best lists", total=len(text)):
             yield from _oracle_steps(decoder, words, references, work)
 
     def make(target: Path) -> dict[str, int]:
-        kind, features = event_kind(config.model.kind), stores.features
+        kind, features = event_kind(config.model), stores.features
         arrays = kind.feature_arrays(Estimates(work), config.model, features.keys_F)
         return write_events(target, list(steps()), arrays, work.lm, kind.names(config.model), len(features))
 

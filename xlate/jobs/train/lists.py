@@ -82,7 +82,7 @@ class ListTraining(WorkRecipe):
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
-        kind_of(config.model.kind).check_lists(config)
+        kind_of(config.model).check_lists(config)
         check_lists(config)
         start = "uniform" if config.loss.tune is None else config.loss.tune.start
         refuse_if(
@@ -112,7 +112,7 @@ class ListTraining(WorkRecipe):
                 with awaited(base, run.stop.__bool__):
                     self.train_part(alone, base, run.stop)
             fold_classifiers(config, config.model.context, self.train_part, run.stop)
-            model = kind_of(config.model.kind).listed(config, work, base, config.loss.lists.folds)
+            model = kind_of(config.model).listed(config, work, base, config.loss.lists.folds)
         theta, phi_F, figures = self._learned(model, base, run)
         run.ranks.leave()
         part = decode_dev_part, str(base), str(_learned_in(run, config.loss.lists.rounds))
@@ -200,7 +200,7 @@ def _opened(
     config: TrainConfig, base: str, learned: str | None, folds: int
 ) -> tuple[ListedModel, Weights, Floats | None]:
     """The model in a task, and the weights learned in a former round, if any."""
-    model = kind_of(config.model.kind).listed(config, config.work_directory, Path(base), folds)
+    model = kind_of(config.model).listed(config, config.work_directory, Path(base), folds)
     if learned is None:
         return model, model.theta, None
     theta, phi_F, _ = read_learned(Path(learned), model.theta, model.features)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from xlate.models.block.lists import BlockLists
     from xlate.models.tuned import TunedCosts, TunedSystem
 
+# The set of weights that binary features have in every model over blocks, and the array of the features' keys.
+LINKED, KEYS = "linked", "linked.keys"
 # Keys of a model that do not change what its floats mean: those of its events, and of its binary features.
 FREE = ("binary", "threshold", "folds", "alternatives", "listed_only", "by_span", "by_target")
 
@@ -47,11 +49,10 @@ class EventKind(Kind):
 
     Attributes:
         MODEL, SYSTEM: the classes of its model and of its decoder.
-        sets: names of its weight sets; sparse features belong to the first.
+        sets: names of its weight sets.
     """
 
-    of_costs = True
-    tunes_from_run = True
+    of_blocks = True
     MODEL: ClassVar[type[BlockLexicon]]
     SYSTEM: ClassVar[type[AnyBlockSystem]]
     sets: ClassVar[tuple[str, ...]]
@@ -69,9 +70,15 @@ class EventKind(Kind):
         expected = f"at least one of {', '.join(floats)}"
         refuse_if(not model.floats, "a model without floats", "model.floats=[]", expected)
 
-    @abstractmethod
     def feature_arrays(self, estimates: Estimates, model: EventModelConfig, keys_F: Uints) -> BlockArrays:
         """What features are computed from, for candidates."""
+        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
+        given = estimates.blocks, estimates.lm, words, keys_F, more
+        return block_arrays(*given, **self.own_arrays(estimates, model))
+
+    @abstractmethod
+    def own_arrays(self, estimates: Estimates, model: EventModelConfig) -> dict[str, Any]:
+        """What other models over blocks do not need for that, as `block_arrays` takes it."""
 
     @abstractmethod
     def identity_settings(self, estimates: Estimates, model: EventModelConfig) -> dict[str, Any]:
@@ -99,7 +106,7 @@ class EventKind(Kind):
             lm=estimates.lm,
             source_vocabulary=estimates.work.source_vocabulary,
             target_vocabulary=estimates.work.target_vocabulary,
-            feature_keys=weights.extra[f"{self.sets[0]}.keys"],
+            feature_keys=weights.extra[KEYS],
             feature_weights=held[0].sparse_F,
             more=MoreFloats.of(blocks, more_floats(model.floats)),
             **dict(zip(self.MODEL.WEIGHTS, (one.dense_D for one in held), strict=True)),
@@ -117,11 +124,11 @@ class EventKind(Kind):
         return self.system(Estimates(needed(work, config.model)), weights, config.model, config.decoder)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        weights, first = system.weights.copy(), self.sets[0]
+        weights = system.weights.copy()
         parts = zip(self.sets, np.split(weights.dense_D, len(self.sets)), strict=True)
         sets = {name: replace(file.sets[name], dense_D=dense_D) for name, dense_D in parts}
-        sets[first] = replace(sets[first], sparse_F=weights.sparse_F)
-        return Saved(sets, {} if system.features is None else {first: system.features}, file.extra)
+        sets[LINKED] = replace(sets[LINKED], sparse_F=weights.sparse_F)
+        return Saved(sets, {} if system.features is None else {LINKED: system.features}, file.extra)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """The run must have the same model; online training needs only the same floats."""
@@ -140,7 +147,7 @@ class EventKind(Kind):
         if every:
             check_sums(config)
             features = frequent_features(needed(work, config.model), config.model)
-            file = with_features(file, self.sets[0], features.keys_F)
+            file = with_features(file, features.keys_F)
         system = self.open(base, config, file, work)
         tuned = self.tuned(system, config.model, config.loss.tune.processes)
         if every:
@@ -157,7 +164,7 @@ class EventKind(Kind):
         file = weights_of(config.base_run)
         assert isinstance(whole, TunedCosts)
         if isinstance(whole, TunedBlocks):
-            file = with_features(file, self.sets[0], cast(BigramIndex, whole.system.features).keys_F)
+            file = with_features(file, cast(BigramIndex, whole.system.features).keys_F)
         return replace(whole, system=self.system(without, file, config.model, config.decoder))
 
     def tuned(self, system: AnySystem, model: EventModelConfig, processes: int) -> TunedCosts:
@@ -210,13 +217,10 @@ class Block(EventKind):
 
     name = "orientation"
     MODEL, SYSTEM = BlockModel, BlockDecoder
-    sets = ("linked", "neutral")
+    sets = (LINKED, "neutral")
 
-    def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:
-        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
-        given = estimates.blocks, estimates.lm, words, keys_F, more
-        smoothing, per_word = model.orientation_smoothing, model.unigram_per_word
-        return block_arrays(*given, smoothing=smoothing, unigram_per_word=per_word)
+    def own_arrays(self, estimates: Estimates, model: Any) -> dict[str, Any]:  # noqa: ARG002
+        return {"smoothing": model.orientation_smoothing, "unigram_per_word": model.unigram_per_word}
 
     def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:  # noqa: ARG002
         divided = {"unigram_per_word": True} if model.unigram_per_word else {}
@@ -253,15 +257,15 @@ def frequent_features(work: WorkDirectory, model: EventModelConfig) -> BigramInd
     return BigramIndex.frequent(words, model.binary, model.threshold)
 
 
-def with_features(file: WeightsFile, first: str, keys_F: Uints, *, learned: bool = True) -> WeightsFile:
-    """Weights of a run whose set `first` gets these binary features; those that it has not learned weigh 0.
+def with_features(file: WeightsFile, keys_F: Uints, *, learned: bool = True) -> WeightsFile:
+    """Weights of a run with these binary features; those that it has not learned weigh 0.
 
     Without `learned` all weigh 0.
     """
-    held_keys, held = file.extra.get(f"{first}.keys", np.zeros(0, np.uint64)), file.sets[first]
+    held_keys, held = file.extra.get(KEYS, np.zeros(0, np.uint64)), file.sets[LINKED]
     sparse_F = np.zeros(len(keys_F))
     if learned:
         _, here, there = np.intersect1d(keys_F, held_keys, assume_unique=True, return_indices=True)
         sparse_F[here] = held.sparse_F[there]
-    sets = {**file.sets, first: replace(held, sparse_F=sparse_F)}
-    return replace(file, sets=sets, extra={f"{first}.keys": keys_F})
+    sets = {**file.sets, LINKED: replace(held, sparse_F=sparse_F)}
+    return replace(file, sets=sets, extra={KEYS: keys_F})
