@@ -28,6 +28,7 @@ from xlate.settings import (
     Range,
     key,
 )
+from xlate.tuners.settings import ONLINE, TuneConfig
 from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
 
 if TYPE_CHECKING:
@@ -160,6 +161,13 @@ class TrainConfig(GivenListsConfig, Command):
     loss: Any = field(default_factory=LossConfig)
     decoder: Any = field(default_factory=DecoderSettings)
     cluster: Any = field(default_factory=ClusterConfig)
+
+    @property
+    def tune(self) -> Any:
+        """The keys of the tuner, or those that online training shares with tuners; None for other trainings."""
+        if self.source.name != ONLINE:
+            return self.loss.tune
+        return TuneConfig(ONLINE, self.source.split, self.source.text, self.source.references, self.source.start)
 
     @property
     def base_run(self) -> Path:

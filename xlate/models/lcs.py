@@ -406,7 +406,7 @@ class Lcs(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The weights; without a tuner, those of the language model alone."""
-        model, tune = lcs_model(config.model, work), config.loss.tune
+        model, tune = lcs_model(config.model, work), config.tune
         alone = language_alone(model.names)
         decoder = LcsDecoder(model, alone.dense_D, config.decoder)
         tuned = TunedLcs(decoder, 1 if tune is None else tune.processes)

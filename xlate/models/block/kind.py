@@ -141,7 +141,6 @@ class EventKind(Kind):
         """The dense weights of the base run, and the scale of its sparse ones; online, these themselves."""
         from xlate.models.block.lists import TunedBlocks
 
-        assert config.loss.tune is not None
         base, every = config.base_run, config.loss.name == ONLINE and bool(config.model.binary)
         file = weights_of(base)
         if every:
@@ -149,10 +148,10 @@ class EventKind(Kind):
             features = frequent_features(needed(work, config.model), config.model)
             file = with_features(file, features.keys_F)
         system = self.open(base, config, file, work)
-        tuned = self.tuned(system, config.model, config.loss.tune.processes)
+        tuned = self.tuned(system, config.model, config.tune.processes)
         if every:
             tuned = TunedBlocks(tuned.system, tuned.processes, tuned.from_zero_D)
-        start = tuned.trained if config.loss.tune.start == "base" else tuned.uniform
+        start = tuned.trained if config.tune.start == "base" else tuned.uniform
         metadata = {**file.metadata, **made_with(config.model)}
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
 

@@ -270,9 +270,8 @@ class BlockLists(ListedModel):
 
     def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
         """The floats that a run of the model tunes, and the scale of the learned weights."""
-        assert self.config.loss.tune is not None
         system = self._whole(self.features.keys_F).with_weights(self.weighted(theta, phi_F))
-        tuned = self.kind.tuned(system, self.config.model, self.config.loss.tune.processes)
+        tuned = self.kind.tuned(system, self.config.model, self.config.tune.processes)
         extra = {KEYS: self.features.keys_F}
         file = replace(self.file, extra=extra)
         metadata = {**self.file.metadata, **made_of(self.config, self.work)}

@@ -77,8 +77,7 @@ class Hierarchical(Kind):
         """The float weights; online, those of structure features too, else of the sum of those in the base run."""
         from xlate.models.hierarchical.decoder import TunedRules
 
-        tune = config.loss.tune
-        assert tune is not None
+        tune = config.tune
         learned, from_base = _same_features(config), tune.start == "base"
         fixed = config.model.structure is not None and config.loss.name != ONLINE
         refuse_if(

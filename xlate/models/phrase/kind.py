@@ -72,8 +72,7 @@ class Phrase(Kind):
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """The run must be a phrase model; with sparse features, one that has the words they are about."""
-        assert config.loss.tune is not None
-        phrase_base(base, weighted=config.loss.tune.start == "base")
+        phrase_base(base, weighted=config.tune.start == "base")
         words = [] if config.model.sparse is None else config.model.sparse.words
         computed = [kind for kind in words if kind.startswith("class")]
         if computed and _imported(config) is not None:
@@ -94,8 +93,7 @@ class Phrase(Kind):
         from xlate.models.phrase.training import weights_to_tune
         from xlate.models.tuned import with_sums
 
-        tune, base = config.loss.tune, Path(config.base or ".")
-        assert tune is not None
+        tune, base = config.tune, Path(config.base or ".")
         own = config.base is None or config.model.sparse is not None
         held = _of_table(Path("."), config) if own else _of_table(base, located_config(base))
         model, start, phi_F = _with_more_floats(held, config), None, None
