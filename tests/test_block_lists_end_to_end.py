@@ -111,8 +111,8 @@ def test_binary_weights_are_learned_and_the_run_is_like_any_other(
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[str, Path]) -> None:
-    whole, kind = WorkDirectory(work), event_kind({"block": "orientation"}.get(name, name))
     config = read_config(bases[name] / "config.yaml", TrainConfig)
+    whole, kind = WorkDirectory(work), event_kind(config.model)
     folds = BlockLists(kind, config, whole, bases[name], FOLDS)
     assert parted_copies(whole.copies, folds.fold_I) == 0
     theta = kind.open(bases[name], config, weights_of(bases[name]), whole).weights
@@ -219,4 +219,4 @@ def test_a_base_of_another_work_directory_is_refused(
     other = replace(file, metadata={**file.metadata, "work_identity": "other"})
     monkeypatch.setattr(block_lists, "weights_of", lambda _: other)
     with pytest.raises(InputError, match="a different work directory"):
-        event_kind("distortion").listed(config, WorkDirectory(work), bases["distortion"], FOLDS)
+        event_kind(config.model).listed(config, WorkDirectory(work), bases["distortion"], FOLDS)

@@ -200,20 +200,46 @@ def test_a_sweep_of_no_job_is_refused(tmp_path: Path, refused: Said) -> None:
     ("arguments", "spare"),
     [
         (["loss=mira,mert", "loss.tune.restarts=3"], {"loss.tune.restarts"}),
-        (["loss=mira,pro", "loss.tune.restarts=3"], set()),
-        (["loss=mira,mert", "loss.tune.restarts=3", "loss.tune.rouns=1"], set()),
-        (["loss=mira,mert", "loss.tune.rounds=3"], {"loss.tune.rounds"}),
+        (["loss=mira,pro", "loss.tune.restarts=3", "base=null"], {"loss.tune.restarts"}),
+        (["loss=mira,mert", "++loss.tune.rounds=3", "hydra.verbose=true"], {"loss.tune.rounds"}),
+        (["loss=choice(mira,mert)", "loss.tune.restarts=3"], set()),
+        (["loss=mira,mert", "loss.tune.restarts=3", "--config-dir=mine"], set()),
         (["seed=1,2", "loss.eta=0.1"], set()),
     ],
 )
-def test_keys_that_some_jobs_use_may_be_left_out_by_others(arguments: list[str], spare: set[str]) -> None:
+def test_single_keys_may_be_left_out_where_choices_are_swept_over(arguments: list[str], spare: set[str]) -> None:
     words = read_words(["-m", "model=phrase", *arguments])
     assert expand(words).spare == spare
 
 
-def test_a_table_takes_a_key_that_only_some_of_its_rows_have() -> None:
-    words = read_words(["-m", "experiment=watanabe2007/table4", "seed=1,2", "source.C=1e-3", "work=w"])
-    assert expand(words).spare == {"source.C"}
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        (["loss=mira,pro", "loss.tune.restarts=3"], "loss.tune.restarts"),
+        (["loss=mira,mert", "loss.tune.restarts=3", "loss.tune.rouns=1"], "loss.tune.rouns"),
+        (["loss=mira,pro,mert", "loss.tune.restarts=3", "loss.tune.gama=2"], "loss.tune.gama"),
+        (["loss=mira,pro", "loss.tune.restarts=3", "hydra.sweeper.max_batch_size=1"], "loss.tune.restarts"),
+    ],
+)
+def test_a_key_that_no_job_uses_is_refused(arguments: list[str], key: str, tmp_path: Path, refused: Said) -> None:
+    sweep = ["-m", "model=phrase", "decoder=phrase", *arguments, "work=nowhere"]
+    assert f"seen:     {key}" in refused("train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["experiment=watanabe2007/table4", "seed=1,2", "source.C=1e-3"],
+        ["model=phrase", "decoder=phrase", "loss=pro,mert", "loss.tune.restarts=3", "hydra.sweeper.max_batch_size=1"],
+        # The default of another choice counts as not set.
+        ["model=phrase", "decoder=phrase", "loss=mira,pro", "loss.tune.restarts=20"],
+    ],
+)
+def test_a_key_that_some_job_uses_is_accepted(arguments: list[str], tmp_path: Path, refused: Said) -> None:
+    folder = f"hydra.sweep.dir={tmp_path / 'sweep'}"
+    seen = refused("train", "-m", *arguments, f"work={tmp_path / 'nowhere'}", folder)
+    assert "not a prepared work directory" in seen
+    assert "does not use this key" not in seen
 
 
 def test_a_job_leaves_out_what_only_another_uses(work: Path, tmp_path: Path) -> None:  # noqa: F811

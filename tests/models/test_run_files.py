@@ -95,9 +95,9 @@ def test_weights_of_other_floats_are_refused() -> None:
     model = load(TrainConfig, "train", ["work=w"]).model
     file = WeightsFile({"linked": Weights(np.zeros(1), np.zeros(0), ("unigram",))}, {}, {}, {})
     with pytest.raises(InputError, match="not the weights of the orientation model"):
-        event_kind(model.kind).checked_set(file, "linked", model)
+        event_kind(model).checked_set(file, "linked", model)
     with pytest.raises(InputError, match=r"(?s)unknown value of model\.kind.*zz"):
-        kind_of("zz")
+        kind_of(replace(model, kind="zz"))
 
 
 def test_an_edited_base_is_refused(config: TrainConfig, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import hydra
@@ -110,20 +110,32 @@ def _run_jobs(command: str, body: Callable[[Any], None], words: Words) -> list[B
 
 @contextmanager
 def _jobs_checked(schema: type[Any], spare: frozenset[str]) -> Iterator[None]:
-    """Checks the settings of every job of a sweep when Hydra composes them all, before the first one starts."""
+    """Checks the settings of every job of a sweep when Hydra composes them all, before the first one starts.
+
+    A spare key that no job uses is refused by the first one.
+    """
     composed_only = Sweeper.validate_batch_is_legal
 
     def validate(sweeper: Sweeper, batch: Sequence[Sequence[str]]) -> None:
         assert sweeper.hydra_context is not None
         assert sweeper.config is not None
-        for overrides in batch:
-            whole = sweeper.hydra_context.config_loader.load_sweep_config(sweeper.config, list(overrides))
-            add_job(folder_name(whole.hydra.job.override_dirname))
-            try:
-                typed(_without_hydra(whole), schema, spare=spare)
-            except InputError:
-                forget_sweeps()
-                raise
+        # Hydra's own sweeper knows all batches, which are checked with the first one.
+        batches = getattr(sweeper, "overrides", None) or [batch]
+        if batch is not batches[0]:
+            return
+        unused, first = set(spare), None
+        try:
+            for overrides in chain.from_iterable(batches):
+                whole = sweeper.hydra_context.config_loader.load_sweep_config(sweeper.config, list(overrides))
+                add_job(folder_name(whole.hydra.job.override_dirname))
+                settings = _without_hydra(whole)
+                unused -= flat(plain(typed(settings, schema, spare=spare))).keys()
+                first = first or settings
+            if first and unused:
+                typed(first, schema, spare=spare - unused)
+        except InputError:
+            forget_sweeps()
+            raise
 
     Sweeper.validate_batch_is_legal = validate  # type: ignore[method-assign,assignment]
     try:

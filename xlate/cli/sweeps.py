@@ -1,7 +1,4 @@
-"""Sweeps: keys that only some jobs use, such as a tuner's, and what is printed and written at the end.
-
-These are the runs, best first, their table, and tables of papers.
-"""
+"""What is printed and written at the end of a sweep: its runs, best first, their table, and tables of papers."""
 
 from __future__ import annotations
 
@@ -10,24 +7,16 @@ import shutil
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydra.core.utils import JobReturn, JobStatus
-from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
-from omegaconf.errors import OmegaConfBaseException
 
-from xlate.cli.arguments import key_of
 from xlate.cluster import ClusterConfig, opened_cluster, run_tasks
-from xlate.config.load import composed
 from xlate.config.schema import TrainConfig
-from xlate.config.typed import typed
 from xlate.errors import InputError
 from xlate.progress import span
-from xlate.report.run_directory import flat
-from xlate.settings import plain
 
 if TYPE_CHECKING:
     from xlate.report.runs import Run
@@ -229,30 +218,3 @@ def write_table(path: Path, runs: Sequence[Run]) -> None:
 
     rows = [["run", "finished", *_columns(runs)], *map(row, runs)]
     write_lines(path, ("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in cells) for cells in rows))
-
-
-def keys_of_some_jobs(given: Sequence[str], groups: Collection[str], swept: Collection[str]) -> frozenset[str]:
-    """The single-valued keys that at least one job of a sweep of trainings uses; all jobs refuse the other keys.
-
-    Args:
-        given: overrides, with tables of experiments expanded to their rows.
-        groups: those that are swept over.
-        swept: every key that is swept over.
-    """
-    fixed = [override for override in given if key_of(override) not in swept]
-    asked = frozenset(
-        key for o in fixed if "." in (key := key_of(o)) and not o.startswith("~") and not key.startswith("hydra")
-    )
-    named = [override.partition("=") for override in given if key_of(override) in groups]
-    # Values that are not written out, as in `glob(…)`, are unknown.
-    if not asked or any("(" in values for _, _, values in named):
-        return frozenset()
-    used: set[str] = set()
-    for choice in product(*([f"{key}={value}" for value in values.split(",")] for key, _, values in named)):
-        forced = [f"++{o.lstrip('+')}" if key_of(o) in asked else o for o in fixed]
-        try:
-            made = typed(composed("train", [*choice, *forced]), TrainConfig, spare=asked)
-        except (InputError, HydraException, OmegaConfBaseException):
-            continue  # the job reports this itself
-        used |= asked & flat(plain(made)).keys()
-    return frozenset(used)

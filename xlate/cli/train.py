@@ -182,12 +182,10 @@ def expand(words: Words) -> Words:
         unsaid = [key for key in unsaid if key.partition(".")[0] == "cluster"]
     if unsaid:
         overrides.append(f"hydra.job.config.override_dirname.exclude_keys=[run,work,{','.join(unsaid)}]")
-    # The keys that only some jobs use.
-    spare: frozenset[str] = frozenset()
-    if (groups := swept & GROUPS.keys()) and not words.elsewhere:
-        from xlate.cli.sweeps import keys_of_some_jobs
-
-        spare = keys_of_some_jobs(given, groups, swept)
+    # A job leaves out what only others use, if all choices are written out and known.
+    choices = [a for a in given if key_of(a) in swept & GROUPS.keys()]
+    known = choices and not words.elsewhere and not any("(" in a for a in choices)
+    spare = frozenset(key for key in fixed if known and "." in key and not key.startswith("hydra"))
     return replace(words, overrides=tuple(overrides), spare=spare)
 
 

@@ -7,7 +7,8 @@ choices.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xlate.cluster import ClusterConfig
 from xlate.config.model_schema import ModelConfig
@@ -27,7 +28,11 @@ from xlate.settings import (
     Range,
     key,
 )
+from xlate.tuners.settings import ONLINE, TuneConfig
 from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
+
+if TYPE_CHECKING:
+    from xlate.work.directory import WorkDirectory
 
 GLOSSARY = "A file of terms: source phrase, TAB or |||, translation; wor* stands for every word that begins with wor."
 TERMS = "hard: the glossary's translation of a term is the only one; soft: it competes with others."
@@ -156,6 +161,29 @@ class TrainConfig(GivenListsConfig, Command):
     loss: Any = field(default_factory=LossConfig)
     decoder: Any = field(default_factory=DecoderSettings)
     cluster: Any = field(default_factory=ClusterConfig)
+
+    @property
+    def tune(self) -> Any:
+        """The keys of the tuner, or those that online training shares with tuners; None for other trainings."""
+        if self.source.name != ONLINE:
+            return self.loss.tune
+        return TuneConfig(ONLINE, self.source.split, self.source.text, self.source.references, self.source.start)
+
+    @property
+    def base_run(self) -> Path:
+        """The run to start from, if there is one."""
+        return Path(str(self.base))
+
+    @property
+    def work_directory(self) -> WorkDirectory:
+        """The work directory.
+
+        Raises:
+            InputError: it is not prepared.
+        """
+        from xlate.work.directory import WorkDirectory
+
+        return WorkDirectory(Path(self.work)).check()
 
 
 @dataclass

@@ -148,7 +148,7 @@ def identity_of_training(config: TrainConfig) -> Json:
         settings["source"] = settings.pop("nbest_source")
     else:
         settings["source"] = settings_of_source(config.source)
-    return settings | {"base": None if config.base is None else sums_of_run(Path(config.base))}
+    return settings | {"base": None if config.base is None else sums_of_run(config.base_run)}
 
 
 def defaults_of_training(config: TrainConfig) -> Json:
@@ -203,7 +203,7 @@ def varied_settings(config: TrainConfig, given: Sequence[str] = ()) -> Json:
     keys = [*ALWAYS, *asked, *own]
     shown = {key: held.get(key, chosen.get(key, ABSENT)) for key in dict.fromkeys(keys)}
     if config.base is not None:
-        shown["base"] = Path(config.base).name
+        shown["base"] = config.base_run.name
     return {
         key: value for key, value in shown.items() if not key.startswith("hydra") and key.partition(".")[0] not in NEVER
     }

@@ -254,7 +254,7 @@ def inspect(config: InspectConfig, console: Console) -> None:
         InputError: no finished run, nothing matches the requested text or family, or `weights` cannot hold a name.
     """
     run = InspectedRun(config.run, config.work)
-    kind = kind_of(run.trained.model.kind)
+    kind = kind_of(run.trained.model)
     if kind.predicts:
         for key in ("family", "diff"):
             if getattr(config, key) is not None:
@@ -272,7 +272,7 @@ def inspect(config: InspectConfig, console: Console) -> None:
     if config.diff is not None:
         print_difference(run, InspectedRun(config.diff), config, console)
     elif config.sentence is None:
-        _print_weights(run, config, kind.of_costs, console)
+        _print_weights(run, config, kind.of_blocks, console)
     if config.sentence is not None:
         print_sentence(run, config.sentence, config, console)
 

@@ -37,7 +37,6 @@ from xlate.progress import track
 from xlate.settings import Json
 from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
-from xlate.work.directory import WorkDirectory
 
 README, SCRIPT = "README.txt", "translate.sh"
 ABOUT = """Phrase tables of single sentences, written by xlate.
@@ -257,7 +256,7 @@ def export_moses(config: ExportConfig) -> Json:
             lm_feature = f"KENLM name=LM0 factor=0 path={LM_FILE} order={model.lm.order}"
             features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *features, "Distortion", lm_feature]
             write_moses_ini(aside / INI, features, weights, settings)
-            text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
+            text = trained.work_directory if trained.work else text_of(run)
             if "split" in getattr(text, "preprocessing", ()):
                 log.warning("warning: %s splits words; split them in the text for Moses, too", trained.work)
             vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
@@ -330,4 +329,4 @@ def language_model_file(run: Path, trained: TrainConfig) -> Path:
     if trained.base is not None:
         base = Path(trained.base)
         return language_model_file(base, located_config(base, near=trained.work))
-    return WorkDirectory(Path(trained.work)).stage("lm").folder / LM_FILE
+    return trained.work_directory.stage("lm").folder / LM_FILE

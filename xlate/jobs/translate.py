@@ -135,7 +135,7 @@ def text_of_base(config: TrainConfig) -> TextSides:
     """How the files given to a training are read: as its base run takes text, if that has no work directory."""
     if config.base is None or config.work:
         return TokenizedText()
-    return text_of(Path(config.base))
+    return text_of(config.base_run)
 
 
 KINDS = ("fst", "slf")

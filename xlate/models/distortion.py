@@ -17,13 +17,13 @@ from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import DistortionModelConfig
 from xlate.features.block import DISTORTION_FLOATS
 from xlate.kernels.counting.alignment import model1_costs
-from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
+from xlate.kernels.features.blocks import DistortionArrays
 from xlate.kernels.pairs import RIGHT
 from xlate.kernels.search import distortion_decoder
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import BlockSystem
-from xlate.models.block.kind import EventKind
+from xlate.models.block.kind import LINKED, EventKind
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon
 from xlate.models.block.moves import BlockStep, SpanMoves, SpanOptions, options_of_cells
 from xlate.models.derivation import COPIED, side_of
@@ -200,7 +200,7 @@ class DistortionKind(EventKind):
 
     name = "distortion"
     MODEL, SYSTEM = DistortionModel, DistortionDecoder
-    sets = ("linked",)
+    sets = (LINKED,)
 
     def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:
         discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}

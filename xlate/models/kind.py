@@ -56,11 +56,10 @@ class Kind:
 
     Attributes:
         name: that value, and for most kinds the name of their set of weights.
-        of_costs: whether the floats are costs, so that weights are usually below 0.
+        of_blocks: whether it is a model over blocks, which learns from events: its floats are costs, so that weights
+            are usually below 0, and tuning continues from a run of it.
         ranks_lists: whether it only ranks given lists, and translates nothing.
-        tunes_from_run: whether tuning continues from a run of it.
         predicts: whether it predicts how phrases are translated in context, and translates nothing.
-        predicts_words: whether it predicts target words, and translates nothing.
         scores: whether a run scores the translations of other systems.
         untrained: whether it can also translate with untrained weights.
         free: keys of the model that may differ in a run that tuning continues from.
@@ -71,11 +70,9 @@ class Kind:
     """
 
     name: ClassVar[str]
-    of_costs = False
+    of_blocks = False
     ranks_lists = False
-    tunes_from_run = False
     predicts = False
-    predicts_words = False
     scores = False
     untrained = False
     impossible: ClassVar[tuple[str, str] | None] = None
@@ -83,8 +80,8 @@ class Kind:
     without_lists: ClassVar[tuple[str, str] | None] = None
 
     def lists(self, model: ModelConfig) -> bool:  # noqa: ARG002
-        """Whether a run of it translates, and is no mere part of other systems."""
-        return not (self.ranks_lists or self.predicts or self.predicts_words)
+        """Whether a run of it translates, and is no mere part of other systems: then it can be opened."""
+        return type(self).open is not Kind.open
 
     def open(
         self,
@@ -284,12 +281,9 @@ def check_model_of_base(
 
 
 # The kinds by name: module and class. Each is imported on demand, because the systems of the others are many.
-EVENT_KINDS = {
+KINDS = {
     "orientation": ("block.kind", "Block"),
     "distortion": ("distortion", "DistortionKind"),
-}
-KINDS = {
-    **EVENT_KINDS,
     "phrase": ("phrase.kind", "Phrase"),
     "hierarchical": ("hierarchical.kind", "Hierarchical"),
     "grammar": ("grammar.kind", "Grammar"),
@@ -310,28 +304,27 @@ def is_grammar(path: Path) -> bool:
     return path.suffix in GRAMMAR_SUFFIXES and not path.is_dir()
 
 
-def kind_of(name: str) -> Kind:
-    """The kind of a `model.kind`.
+def kind_of(model: ModelConfig) -> Kind:
+    """The kind of a model.
 
     Raises:
-        InputError: it is none.
+        InputError: there is none of this name.
     """
-    return cast(Kind, _named(KINDS, name))
+    refuse_if(model.kind not in KINDS, "unknown value of model.kind", model.kind, ", ".join(KINDS))
+    module, name = KINDS[model.kind]
+    kind: Kind = getattr(import_module(f"{__package__}.{module}"), name)()
+    return kind
 
 
-def event_kind(name: str) -> EventKind:
-    """The kind of a `model.kind` that learns from events.
+def event_kind(model: ModelConfig) -> EventKind:
+    """The kind of a model over blocks.
 
     Raises:
-        InputError: it is none.
+        InputError: it is of another kind.
     """
-    return cast("EventKind", _named(EVENT_KINDS, name))
-
-
-def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
-    refuse_if(name not in kinds, "unknown value of model.kind", name, ", ".join(kinds))
-    module, kind = kinds[name]
-    return getattr(import_module(f"{__package__}.{module}"), kind)()
+    kind = kind_of(model)
+    refuse_if(not kind.of_blocks, "unknown value of model.kind", model.kind, "orientation, distortion")
+    return cast("EventKind", kind)
 
 
 def open_system(
@@ -345,12 +338,12 @@ def open_system(
         InputError: no weights, those of another model, or a work directory that is gone or was rebuilt; a run that
             translates nothing.
     """
-    weights, kind, work = weights_of(run, config), kind_of(config.model.kind), None
+    weights, kind, work = weights_of(run, config), kind_of(config.model), None
     # A kind that ranks lists refuses, and has no work directory to search for.
     if not kind.ranks_lists:
         expected = weights.metadata.get(WORK_IDENTITY)
         config = located(run, config, expected, near, given)
-        work = WorkDirectory(Path(config.work)).check() if config.work else None
+        work = config.work_directory if config.work else None
         if work is not None and expected != work.identity:
             raise InputError(
                 "the work directory is not the one this run was trained on",

@@ -404,13 +404,13 @@ class Lcs(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The weights; without a tuner, those of the language model alone."""
-        model, tune = lcs_model(config.model, work), config.loss.tune
+        model, tune = lcs_model(config.model, work), config.tune
         alone = language_alone(model.names)
         decoder = LcsDecoder(model, alone.dense_D, config.decoder)
         tuned = TunedLcs(decoder, 1 if tune is None else tune.processes)
         start = alone if tune is None else tuned.uniform
         if tune is not None and tune.start == "base":
-            start = weights_of(Path(str(config.base))).sets[Lcs.name]
+            start = weights_of(config.base_run).sets[Lcs.name]
         metadata = {**made_of(config, work), **predicted_by(config.model)}
         return ToTune(tuned, start, lambda weights: Saved({Lcs.name: weights}, {}, {}), metadata)
 

@@ -46,7 +46,6 @@ from xlate.settings import Json
 from xlate.text.batches import Batches
 from xlate.text.lines import read_lines, write_lines
 from xlate.tuners.settings import TuneConfig
-from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
 Line = TypeVar("Line")
@@ -59,7 +58,7 @@ class CombinationTraining(RankTraining):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        self.work = WorkDirectory(Path(config.work)).check()
+        self.work = config.work_directory
         self.text = tuning_text(TuneConfig("mira"), self.work)
 
     @classmethod

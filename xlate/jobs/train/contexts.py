@@ -208,7 +208,7 @@ class ContextListTraining(WorkRecipe):
     def __init__(self, config: TrainConfig) -> None:
         # How the base uses the classifier.
         self.use = check_context_lists(config)
-        self.base, self.classifier = Path(str(config.base)), Path(self.use.run)
+        self.base, self.classifier = config.base_run, Path(self.use.run)
         super().__init__(replace(config, model=classifier_config(self.classifier).model))
         self.system = replace(_base_config(config), work=config.work)
 
@@ -314,7 +314,7 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
         "base=RUN",
         "base=RUN of model=phrase context=feature",
     )
-    base, model = Path(str(config.base)), _base_config(config).model
+    base, model = config.base_run, _base_config(config).model
     use = model.context
     if not isinstance(use, ContextUseConfig):
         raise InputError("a base run without predictions", "context=none", "context=feature", file=base)
@@ -342,7 +342,7 @@ def _base_config(config: TrainConfig) -> TrainConfig:
     Raises:
         InputError: it is not a phrase model with only float weights.
     """
-    base = Path(str(config.base))
+    base = config.base_run
     phrase_base(base)
     sparse = config_of_run(base).model.sparse
     refuse_if(

@@ -67,7 +67,7 @@ class Untrained(WorkRecipe):
         refuse_base(config, "no base, or a tuner: loss=mira")
 
     def learn(self, run: Run) -> Json:
-        tuned = kind_of(self.config.model.kind).to_tune(self.config, self.work)
+        tuned = kind_of(self.config.model).to_tune(self.config, self.work)
         return with_tuned(self.config, self.work, run, tuned, tuned.start, 0)
 
 
@@ -84,7 +84,7 @@ class LocalTraining(EventRecipe):
         if config.loss.name == UNIFORM or floats.data == "train":
             return
         if floats.data == "nbest":
-            weights_path(Path(str(config.base)))
+            weights_path(config.base_run)
             check_split(self.work, "loss.floats.split", floats.split)
         else:
             check_split(self.work, "loss.floats.data", "dev")
@@ -179,7 +179,7 @@ def check_split(work: WorkDirectory, setting: str, split: str) -> None:
 
 def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
     """The phases of a training: float weights, those of the neutral model, then binary weights."""
-    loss, floats, kind = config.loss, config.model.floats, event_kind(config.model.kind)
+    loss, floats, kind = config.loss, config.model.floats, event_kind(config.model)
     if loss.name == UNIFORM:
         return []
 
@@ -227,7 +227,7 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
     """Zero weights, as in the paper; -1 for every chosen float if nothing is to be trained."""
-    kind = event_kind(config.model.kind)
+    kind = event_kind(config.model)
     names = kind.names(config.model)
     sets = {name: Weights.zeros(names, 0 if name == "neutral" else len(stores.features)) for name in kind.sets}
     if config.loss.name == UNIFORM:
@@ -263,7 +263,7 @@ def with_nbest_stores(stores: BlockStores, work: WorkDirectory, config: TrainCon
     Raises:
         InputError: no finished run at `base`.
     """
-    base, floats = Path(str(config.base)), config.loss.floats
+    base, floats = config.base_run, config.loss.floats
     trained, weights = config_of_run(base), weights_of(base)
     settings = {
         "base": identity_of({"weights": weights.metadata, "config": to_yaml(trained)}),
@@ -275,14 +275,14 @@ def with_nbest_stores(stores: BlockStores, work: WorkDirectory, config: TrainCon
 
     def steps() -> Iterator[OracleStep]:
         """The oracle steps of all sentences of the split."""
-        decoder = event_kind(trained.model.kind).open(base, trained, weights, work).with_search(nbest=floats.nbest)
+        decoder = event_kind(trained.model).open(base, trained, weights, work).with_search(nbest=floats.nbest)
         text = tuning_text(TuneConfig("nbest", floats.split), work, trained.decoder.max_words)
         pairs = zip(text.sources, text.references, strict=True)
         for words, references in track(pairs, f"{floats.nbest}-best lists", total=len(text)):
             yield from _oracle_steps(decoder, words, references, work)
 
     def make(target: Path) -> dict[str, int]:
-        kind, features = event_kind(config.model.kind), stores.features
+        kind, features = event_kind(config.model), stores.features
         arrays = kind.model(Estimates(work), config.model, features.keys_F).feature_arrays
         return write_events(target, list(steps()), arrays, work.lm, kind.names(config.model), len(features))
 

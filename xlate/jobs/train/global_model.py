@@ -31,7 +31,7 @@ from xlate.learning.settings import GlobalConfig
 from xlate.learning.tuning import fingerprint
 from xlate.models.block.kind import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.models.block.lists import BlockLists
-from xlate.models.kind import EVENT_KINDS, check_model_of_base, event_kind, kind_of
+from xlate.models.kind import check_model_of_base, event_kind, kind_of
 from xlate.models.run_files import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.progress import track
@@ -59,10 +59,10 @@ class GlobalMethod(WorkRecipe):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        split, self.base = config.loss.globally.split, Path(str(config.base))
+        split, self.base = config.loss.globally.split, config.base_run
         if split != TRAIN:
             check_model_of_base(config, self.base)
-        elif config.model.kind in EVENT_KINDS:
+        elif kind_of(config.model).of_blocks:
             check_sums(config)
             check_floats_of_base(config, self.base)
         else:
@@ -117,7 +117,7 @@ class GlobalMethod(WorkRecipe):
         weights, epochs = training.run(start, run.stop.__bool__)
         seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={loss.eta:g}"
         warn_if_unmoved({"weights": start}, {"weights": weights}, seen)
-        saved = kind_of(config.model.kind).saved(system.with_weights(weights), file)
+        saved = kind_of(config.model).saved(system.with_weights(weights), file)
         metadata = {**file.metadata, **made_with(config.model)}
         save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=metadata)
         steps = len(kept) * g.rounds * g.epochs
@@ -165,7 +165,7 @@ def _lattices(
 def text_of_split(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
     """The first sentences of a split with references, decoded by the base run's system, which has seen none of them."""
     file, settings = weights_of(base), config.loss.globally
-    system = kind_of(config.model.kind).open(base, config, file, work)
+    system = kind_of(config.model).open(base, config, file, work)
     text = tuning_text(TuneConfig(GLOBAL, settings.split), work, config.decoder.max_words)
     rows = zip(text.sources, text.references, strict=True)
     sentences = [Sentence(source, lines) for source, lines in rows if all(lines)][: settings.sentences]
@@ -178,9 +178,9 @@ def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalT
     Blocks and features have their numbers in the whole text. Binary features that the base run has not learned start
     at 0.
     """
-    kind, settings = event_kind(config.model.kind), config.loss.globally
+    kind, settings = event_kind(config.model), config.loss.globally
     features = frequent_features(work, config.model)
-    file = with_features(weights_of(base), kind.sets[0], features.keys_F)
+    file = with_features(weights_of(base), features.keys_F)
     lists = BlockLists(kind, config, work, base, settings.folds)
     targets, word = work.encoded[1], work.target_vocabulary.word
     sentences = [

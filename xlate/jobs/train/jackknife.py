@@ -207,7 +207,7 @@ def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_pa
         train_part: trains one.
         stop: of the training that they are a part of.
     """
-    lists, work = config.loss.lists, WorkDirectory(Path(config.work))
+    lists, work = config.loss.lists, config.work_directory
     for trained in classifier_runs(use):
         for fold in range(lists.folds):
             part, folder = fold_classifier(trained, work, (fold, lists.folds))

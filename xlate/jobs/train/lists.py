@@ -52,7 +52,6 @@ from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.settings import Json, plain
 from xlate.text.folders import awaited, remove_folder
 from xlate.text.lines import write_file
-from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
@@ -83,7 +82,7 @@ class ListTraining(WorkRecipe):
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
-        kind_of(config.model.kind).check_lists(config)
+        kind_of(config.model).check_lists(config)
         check_lists(config)
         start = "uniform" if config.loss.tune is None else config.loss.tune.start
         refuse_if(
@@ -113,7 +112,7 @@ class ListTraining(WorkRecipe):
                 with awaited(base, run.stop.__bool__):
                     self.train_part(alone, base, run.stop)
             fold_classifiers(config, config.model.context, self.train_part, run.stop)
-            model = kind_of(config.model.kind).listed(config, work, base, config.loss.lists.folds)
+            model = kind_of(config.model).listed(config, work, base, config.loss.lists.folds)
         theta, phi_F, figures = self._learned(model, base, run)
         run.ranks.leave()
         part = decode_dev_part, str(base), str(_learned_in(run, config.loss.lists.rounds))
@@ -184,8 +183,7 @@ def decode_part(file: str, base: str, learned: str | None, lists: Json, folder: 
     settings = SparseListsConfig(**lists)
     model, theta, phi_F = _opened(config, base, learned, settings.folds)
     weights, sparse = (theta, None) if phi_F is None else (model.weighted(theta, phi_F), model.features)
-    work = WorkDirectory(Path(config.work))
-    made = Jackknife(work, model, weights, config.decoder, settings, config.seed, sparse)
+    made = Jackknife(config.work_directory, model, weights, config.decoder, settings, config.seed, sparse)
     check_same_folder(made.folder, Path(folder))
     made.decode_part(fold, first, PART)
 
@@ -202,7 +200,7 @@ def _opened(
     config: TrainConfig, base: str, learned: str | None, folds: int
 ) -> tuple[ListedModel, Weights, Floats | None]:
     """The model in a task, and the weights learned in a former round, if any."""
-    model = kind_of(config.model.kind).listed(config, WorkDirectory(Path(config.work)).check(), Path(base), folds)
+    model = kind_of(config.model).listed(config, config.work_directory, Path(base), folds)
     if learned is None:
         return model, model.theta, None
     theta, phi_F, _ = read_learned(Path(learned), model.theta, model.features)

@@ -82,7 +82,7 @@ class NetworkTraining(WorkRecipe):
         if best_so_far.exists():
             best_so_far.replace(run.weights)
         best = min(state["history"], key=lambda figures: figures["perplexity"])
-        measured = measured_splits(config, self.work, run, 0) if kind_of(config.model.kind).lists(config.model) else {}
+        measured = measured_splits(config, self.work, run, 0) if kind_of(config.model).lists(config.model) else {}
         return {"work": config.work, **best, "history": state["history"], **measured}
 
 

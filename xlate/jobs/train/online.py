@@ -34,11 +34,10 @@ from xlate.jobs.translate import text_of_base
 from xlate.learning.online import Online
 from xlate.learning.online_learner import OnlineLearner
 from xlate.learning.run import Run
-from xlate.learning.settings import OnlineSourceConfig, TunedLossConfig
+from xlate.learning.settings import OnlineSourceConfig
 from xlate.learning.tuning import fingerprint
 from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
-from xlate.models.kind import ToTune
 from xlate.models.phrase.training import by_fold
 from xlate.models.tuned import TunedByFold, TunedSystem
 from xlate.scoring.weights import Weights
@@ -66,25 +65,18 @@ class OnlineTraining(DecoderRecipe):
 
     def __init__(self, config: TrainConfig) -> None:
         source, most = config.source, config.decoder.max_words
-        # The keys that tuners share; the kind of model finds with them what to tune.
-        tune = TuneConfig(ONLINE, source.split, source.text, source.references, source.start)
-        super().__init__(replace(config, loss=TunedLossConfig(ONLINE, tune)))
-        self.asked, self.config = self.config, replace(self.config, loss=config.loss)
+        super().__init__(config)
         if self.work is not None and source.folds:
-            self.text = training_sentences(self.work, tune, source.sentences, most)
+            self.text = training_sentences(self.work, config.tune, source.sentences, most)
         else:
-            self.text = tuning_text(tune, self.work, most, "source.text", text_of_base(self.config))
-
-    @cached_property
-    def tuned(self) -> ToTune:
-        return self.kind.to_tune(self.asked, self.work)
+            self.text = tuning_text(config.tune, self.work, most, "source.text", text_of_base(self.config))
 
     @cached_property
     def decodes(self) -> TunedSystem | TunedByFold:
         """What decodes: the system, or those made without the fold of a sentence."""
         if self.work is None or not self.config.source.folds:
             return self.tuned.system
-        return by_fold(self.asked, self.kind, self.work, self.tuned.system)
+        return by_fold(self.config, self.kind, self.work, self.tuned.system)
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:

@@ -29,6 +29,7 @@ from xlate.learning.run import Run
 from xlate.losses.loss import Needs, losses
 from xlate.machine import StopFlag
 from xlate.metrics.score import checked_references, evaluate, measure_sentences
+from xlate.models.block.kind import KEYS
 from xlate.models.kind import ToTune, event_kind
 from xlate.models.system import AnySystem
 from xlate.report.pictures import reordering_picture
@@ -99,7 +100,7 @@ class WorkRecipe(Recipe):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        self.work = WorkDirectory(Path(config.work)).check()
+        self.work = config.work_directory
 
     def made_from(self) -> Json:
         return {"work_identity": self.work.identity}
@@ -207,7 +208,7 @@ class DevBleu:
         """Measures if it is time."""
         start = time.monotonic()
         begun = {phase.weights for phase in self.phases[: state.phase + 1]}
-        is_due = state.epoch % self.config.dev_every == 0 and begun >= set(event_kind(self.config.model.kind).sets)
+        is_due = state.epoch % self.config.dev_every == 0 and begun >= set(event_kind(self.config.model).sets)
         if self.run.stop or not is_due or 2 * self._spent > start - self._begun:
             return
         bleu = self.measured(weights)
@@ -219,8 +220,8 @@ class DevBleu:
 
     def measured(self, weights: Mapping[str, Weights]) -> float | None:
         """The BLEU of the dev set under some weights, measured as for a finished run; None if stopped."""
-        kind = event_kind(self.config.model.kind)
-        file = WeightsFile(dict(weights), {}, {f"{kind.sets[0]}.keys": self.keys_F}, {})
+        kind = event_kind(self.config.model)
+        file = WeightsFile(dict(weights), {}, {KEYS: self.keys_F}, {})
         system = kind.system(Estimates(self.work), file, self.config.model, self.config.decoder)
         translator = Translator(self.work, system)
         lines, references = dev_set(self.config, self.work)

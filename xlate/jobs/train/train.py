@@ -38,7 +38,7 @@ from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.run import Run, conduct
 from xlate.machine import StopFlag
 from xlate.metrics.score import MEASURES
-from xlate.models.kind import EVENT_KINDS, kind_of
+from xlate.models.kind import kind_of
 from xlate.report.run_directory import CONFIG_FILE, MARK, AnotherRun, Listener, RunDirectory
 from xlate.report.runs import collect_runs
 from xlate.settings import Json
@@ -51,6 +51,13 @@ log = logging.getLogger(__name__)
 OWN = (MARK, CONFIG_FILE, "summary.json", "checkpoint", ".*", "*.log")
 # Dotted keys that name the runs whose classifiers a phrase system uses.
 RUNS = ("run", "distortion")
+# The recipes of models that learn in only one way.
+ONE_WAY: dict[str, type[Recipe]] = {
+    "rerank": RankTraining,
+    "joint": JointTraining,
+    "transformer": TransformerTraining,
+    "combination": CombinationTraining,
+}
 
 
 def train(
@@ -182,17 +189,11 @@ def _say_device(recipe: Recipe) -> None:
 
 def _recipe(config: TrainConfig) -> type[Recipe]:
     """The class of the recipe for the settings, chosen only here: from events, from lists, or with the decoder."""
-    kind, loss = kind_of(config.model.kind), config.loss
-    if kind.ranks_lists:
-        return RankTraining
+    kind, loss = kind_of(config.model), config.loss
+    if kind.name in ONE_WAY:
+        return ONE_WAY[kind.name]
     if kind.predicts:
         return ContextTraining if loss.lists is None else ContextListTraining
-    if kind.predicts_words:
-        return JointTraining
-    if kind.name == "transformer":
-        return TransformerTraining
-    if kind.name == "combination":
-        return CombinationTraining
     if config.source.name == ONLINE:
         return OnlineTraining
     if loss.lists is not None:
@@ -201,7 +202,7 @@ def _recipe(config: TrainConfig) -> type[Recipe]:
         return GlobalMethod
     if kind.untrained and loss.name == UNIFORM:
         return Untrained
-    if loss.tune is not None or config.model.kind not in EVENT_KINDS:
+    if loss.tune is not None or not kind.of_blocks:
         return TunedTraining
     return LocalTraining
 
@@ -264,7 +265,7 @@ def check_training(config: TrainConfig) -> None:
         check_choice("unknown value of measures", measure, MEASURES)
     seen = f"measures={config.measures}"
     refuse_if("bleu" not in config.measures, "runs need BLEU to be compared", seen, "bleu among them")
-    kind = kind_of(config.model.kind)
+    kind = kind_of(config.model)
     kind.check(config.model)
     if (sparse := config.model.sparse) is not None:
         check_sparse(sparse.words, sparse.reordering, sparse.plain)

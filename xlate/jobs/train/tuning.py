@@ -186,8 +186,8 @@ def tune(
 def decode_part(folder: str, number: int, size: int) -> None:
     """Decodes `size` sentences of a text to tune on: a task of `tune`."""
     config = read_config(Path(folder) / CONFIG_FILE, TrainConfig)
-    work = WorkDirectory(Path(config.work)).check() if config.work else None
-    write_part(config, kind_of(config.model.kind).to_tune(config, work), Path(folder), number, size)
+    work = config.work_directory if config.work else None
+    write_part(config, kind_of(config.model).to_tune(config, work), Path(folder), number, size)
 
 
 def write_part(config: TrainConfig, tuned: ToTune, folder: Path, number: int, size: int) -> None:
@@ -297,11 +297,11 @@ class DecoderRecipe(Recipe):
     text: TuningText
 
     def __init__(self, config: TrainConfig) -> None:
-        self.kind = kind_of(config.model.kind)
+        self.kind = kind_of(config.model)
         if config.base is not None:
-            self.kind.check_base(config, Path(config.base))
+            self.kind.check_base(config, config.base_run)
         super().__init__(self.kind.based(config))
-        self.work = WorkDirectory(Path(self.config.work)).check() if self.config.work else None
+        self.work = self.config.work_directory if self.config.work else None
 
     @cached_property
     def tuned(self) -> ToTune:
@@ -364,7 +364,7 @@ def check_start(config: TrainConfig, start: str) -> None:
     Raises:
         InputError: there is none.
     """
-    needed = start == "base" or kind_of(config.model.kind).tunes_from_run
+    needed = start == "base" or kind_of(config.model).of_blocks
     refuse_if(config.base is None and needed, "no run to start from", "base is not set", "base=RUN")
 
 

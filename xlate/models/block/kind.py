@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from xlate.models.block.lists import BlockLists
     from xlate.models.tuned import TunedCosts, TunedSystem
 
+# The set of weights that binary features have in every model over blocks, and the array of the features' keys.
+LINKED, KEYS = "linked", "linked.keys"
 # Keys of a model that do not change what its floats mean: those of its events, and of its binary features.
 FREE = ("binary", "threshold", "folds", "alternatives", "listed_only", "by_span", "by_target")
 
@@ -46,11 +48,10 @@ class EventKind(Kind):
 
     Attributes:
         MODEL, SYSTEM: the classes of its model and of its decoder.
-        sets: names of its weight sets; sparse features belong to the first.
+        sets: names of its weight sets.
     """
 
-    of_costs = True
-    tunes_from_run = True
+    of_blocks = True
     MODEL: ClassVar[type[BlockLexicon]]
     SYSTEM: ClassVar[type[AnyBlockSystem]]
     sets: ClassVar[tuple[str, ...]]
@@ -106,7 +107,7 @@ class EventKind(Kind):
             InputError: weights of other floats.
         """
         held = [self.checked_set(weights, name, model) for name in self.sets]
-        return self.SYSTEM(self.model(estimates, model, weights.extra[f"{self.sets[0]}.keys"], held), settings)
+        return self.SYSTEM(self.model(estimates, model, weights.extra[KEYS], held), settings)
 
     def open(
         self,
@@ -118,11 +119,11 @@ class EventKind(Kind):
         return self.system(Estimates(needed(work, config.model)), weights, config.model, config.decoder)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        weights, first = system.weights.copy(), self.sets[0]
+        weights = system.weights.copy()
         parts = zip(self.sets, np.split(weights.dense_D, len(self.sets)), strict=True)
         sets = {name: replace(file.sets[name], dense_D=dense_D) for name, dense_D in parts}
-        sets[first] = replace(sets[first], sparse_F=weights.sparse_F)
-        return Saved(sets, {} if system.features is None else {first: system.features}, file.extra)
+        sets[LINKED] = replace(sets[LINKED], sparse_F=weights.sparse_F)
+        return Saved(sets, {} if system.features is None else {LINKED: system.features}, file.extra)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """The run must have the same model; online training needs only the same floats."""
@@ -135,18 +136,17 @@ class EventKind(Kind):
         """The dense weights of the base run, and the scale of its sparse ones; online, these themselves."""
         from xlate.models.block.lists import TunedBlocks
 
-        assert config.loss.tune is not None
-        base, every = Path(str(config.base)), config.loss.name == ONLINE and bool(config.model.binary)
+        base, every = config.base_run, config.loss.name == ONLINE and bool(config.model.binary)
         file = weights_of(base)
         if every:
             check_sums(config)
             features = frequent_features(needed(work, config.model), config.model)
-            file = with_features(file, self.sets[0], features.keys_F)
+            file = with_features(file, features.keys_F)
         system = self.open(base, config, file, work)
-        tuned = self.tuned(system, config.model, config.loss.tune.processes)
+        tuned = self.tuned(system, config.model, config.tune.processes)
         if every:
             tuned = TunedBlocks(tuned.system, tuned.processes, tuned.from_zero_D)
-        start = tuned.trained if config.loss.tune.start == "base" else tuned.uniform
+        start = tuned.trained if config.tune.start == "base" else tuned.uniform
         metadata = {**file.metadata, **made_with(config.model)}
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
 
@@ -155,10 +155,10 @@ class EventKind(Kind):
         from xlate.models.block.lists import TunedBlocks
         from xlate.models.tuned import TunedCosts
 
-        file = weights_of(Path(str(config.base)))
+        file = weights_of(config.base_run)
         assert isinstance(whole, TunedCosts)
         if isinstance(whole, TunedBlocks):
-            file = with_features(file, self.sets[0], cast(BigramIndex, whole.system.features).keys_F)
+            file = with_features(file, cast(BigramIndex, whole.system.features).keys_F)
         return replace(whole, system=self.system(without, file, config.model, config.decoder))
 
     def tuned(self, system: AnySystem, model: EventModelConfig, processes: int) -> TunedCosts:
@@ -180,7 +180,7 @@ class EventKind(Kind):
                 "base=RUN of the same model",
                 f"train one first: xlate train model={config.model.name} model.binary=[] run=RUN",
             )
-        check_floats_of_base(config, Path(config.base))
+        check_floats_of_base(config, config.base_run)
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> BlockLists:
         from xlate.models.block.lists import BlockLists
@@ -211,7 +211,7 @@ class Block(EventKind):
 
     name = "orientation"
     MODEL, SYSTEM = BlockModel, BlockDecoder
-    sets = ("linked", "neutral")
+    sets = (LINKED, "neutral")
 
     def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:  # noqa: ARG002
         divided = {"unigram_per_word": True} if model.unigram_per_word else {}
@@ -248,15 +248,15 @@ def frequent_features(work: WorkDirectory, model: EventModelConfig) -> BigramInd
     return BigramIndex.frequent(words, model.binary, model.threshold)
 
 
-def with_features(file: WeightsFile, first: str, keys_F: Uints, *, learned: bool = True) -> WeightsFile:
-    """Weights of a run whose set `first` gets these binary features; those that it has not learned weigh 0.
+def with_features(file: WeightsFile, keys_F: Uints, *, learned: bool = True) -> WeightsFile:
+    """Weights of a run with these binary features; those that it has not learned weigh 0.
 
     Without `learned` all weigh 0.
     """
-    held_keys, held = file.extra.get(f"{first}.keys", np.zeros(0, np.uint64)), file.sets[first]
+    held_keys, held = file.extra.get(KEYS, np.zeros(0, np.uint64)), file.sets[LINKED]
     sparse_F = np.zeros(len(keys_F))
     if learned:
         _, here, there = np.intersect1d(keys_F, held_keys, assume_unique=True, return_indices=True)
         sparse_F[here] = held.sparse_F[there]
-    sets = {**file.sets, first: replace(held, sparse_F=sparse_F)}
-    return replace(file, sets=sets, extra={f"{first}.keys": keys_F})
+    sets = {**file.sets, LINKED: replace(held, sparse_F=sparse_F)}
+    return replace(file, sets=sets, extra={KEYS: keys_F})

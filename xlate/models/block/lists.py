@@ -24,12 +24,12 @@ from xlate.config.schema import TrainConfig
 from xlate.features.block import BigramIndex, more_floats
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import AnyBlockSystem
-from xlate.models.block.kind import EventKind, frequent_features, with_features
+from xlate.models.block.kind import KEYS, EventKind, frequent_features, with_features
 from xlate.models.block.moves import NO_BLOCK
 from xlate.models.kind import FoldSystem, ListedModel, ToTune, event_kind, made_of
 from xlate.models.run_files import weights_of
 from xlate.models.system import AnySystem
-from xlate.models.tuned import TunedCosts, found_paths
+from xlate.models.tuned import TunedCosts, TunedSystem, found_paths
 from xlate.phrases.matching import Matches, TableRows, collect_events, match_blocks
 from xlate.progress import track
 from xlate.scoring.weights import Weights
@@ -105,8 +105,7 @@ class TunedBlocks(TunedCosts):
         held: Weights = self.system.weights
         return held
 
-    def weighted(self, weights: Weights) -> AnySystem:
-        return self.system.with_weights(weights)
+    weighted = TunedSystem.weighted
 
     def listing(self, weights: Weights, decoder: AnyBlockSystem, words: Sequence[str]) -> CandidateBatch:  # noqa: ARG002
         """With the ids of the binary features of each step; unused floats are 0."""
@@ -146,7 +145,7 @@ def block_stores(work: WorkDirectory, model: EventModelConfig) -> BlockStores:
         "by_span": model.by_span,
         "by_target": model.by_target,
         "kind": model.kind,
-        **event_kind(model.kind).identity_settings(whole, model),
+        **event_kind(model).identity_settings(whole, model),
         "on": [whole.identity, folds.identity],
         "version": 3,
     }
@@ -163,7 +162,7 @@ def block_stores(work: WorkDirectory, model: EventModelConfig) -> BlockStores:
 def _write(
     work: WorkDirectory, model: EventModelConfig, features: BigramIndex, folds: Folds, folder: Path
 ) -> dict[str, Any]:
-    kind, target = event_kind(model.kind), work.training_tokens("target")
+    kind, target = event_kind(model), work.training_tokens("target")
 
     def instances(
         estimates: Estimates, matches: Matches, target: Sequence[list[str]], heldout_S: Bools
@@ -270,10 +269,9 @@ class BlockLists(ListedModel):
 
     def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
         """The floats that a run of the model tunes, and the scale of the learned weights."""
-        assert self.config.loss.tune is not None
         system = self._whole(self.features.keys_F).with_weights(self.weighted(theta, phi_F))
-        tuned = self.kind.tuned(system, self.config.model, self.config.loss.tune.processes)
-        extra = {f"{self.kind.sets[0]}.keys": self.features.keys_F}
+        tuned = self.kind.tuned(system, self.config.model, self.config.tune.processes)
+        extra = {KEYS: self.features.keys_F}
         file = replace(self.file, extra=extra)
         metadata = {**self.file.metadata, **made_of(self.config, self.work)}
         return ToTune(tuned, tuned.trained, lambda weights: self.kind.saved(tuned.weighted(weights), file), metadata)
@@ -282,5 +280,5 @@ class BlockLists(ListedModel):
         return self._system(Estimates(self.work), keys_F, self.config.decoder)
 
     def _system(self, estimates: Estimates, keys_F: Uints, search: DecoderSettings) -> AnySystem:
-        file = with_features(self.file, self.kind.sets[0], keys_F, learned=False)
+        file = with_features(self.file, keys_F, learned=False)
         return self.kind.system(estimates, file, self.config.model, search)

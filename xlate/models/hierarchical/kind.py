@@ -77,8 +77,7 @@ class Hierarchical(Kind):
         """The float weights; online, those of structure features too, else of the sum of those in the base run."""
         from xlate.models.hierarchical.decoder import TunedRules
 
-        tune = config.loss.tune
-        assert tune is not None
+        tune = config.tune
         learned, from_base = _same_features(config), tune.start == "base"
         fixed = config.model.structure is not None and config.loss.name != ONLINE
         refuse_if(
@@ -86,7 +85,7 @@ class Hierarchical(Kind):
             "only online training can number new structure features",
             f"structure=… and loss={config.loss.name}, and no base run with the same features",
             "source=online, structure=none, or base=RUN that has learned them",
-            file=None if config.base is None else Path(config.base),
+            file=None if config.base is None else config.base_run,
         )
         described_F7 = learned.extra[FEATURES] if learned is not None and (fixed or from_base) else None
         model = hierarchical_model(work, config.model, described_F7, config.cluster)
@@ -96,7 +95,7 @@ class Hierarchical(Kind):
         tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.sparse is not None and not fixed)
         start = tuned.uniform
         if from_base:
-            start = (learned or weights_of(Path(str(config.base)))).sets[KIND]
+            start = (learned or weights_of(config.base_run)).sets[KIND]
             if fixed:
                 start = replace(start, sparse_F=np.zeros(0))
             else:

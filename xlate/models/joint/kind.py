@@ -27,7 +27,6 @@ class Joint(Kind):
     """Predicts target words, and translates nothing on its own."""
 
     name = KIND
-    predicts_words = True
     impossible = (
         "a run that predicts target words has no decoder",
         "xlate train model=phrase model.joint=RUN uses what it learned",

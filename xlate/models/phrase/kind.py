@@ -72,8 +72,7 @@ class Phrase(Kind):
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """The run must be a phrase model; with sparse features, one that has the words they are about."""
-        assert config.loss.tune is not None
-        phrase_base(base, weighted=config.loss.tune.start == "base")
+        phrase_base(base, weighted=config.tune.start == "base")
         words = [] if config.model.sparse is None else config.model.sparse.words
         computed = [kind for kind in words if kind.startswith("class")]
         if computed and _imported(config) is not None:
@@ -85,7 +84,7 @@ class Phrase(Kind):
         """The work directory of the base (an imported system has none), and its reordering model."""
         if config.base is None:
             return config
-        base = located_config(Path(config.base))
+        base = located_config(config.base_run)
         model = cast(PhraseModelConfig, config.model)
         return replace(config, work=base.work, model=replace(model, reordering=base.model.reordering))
 
@@ -94,8 +93,7 @@ class Phrase(Kind):
         from xlate.models.phrase.training import weights_to_tune
         from xlate.models.tuned import with_sums
 
-        tune, base = config.loss.tune, Path(config.base or ".")
-        assert tune is not None
+        tune, base = config.tune, Path(config.base or ".")
         own = config.base is None or config.model.sparse is not None
         held = _of_table(Path("."), config) if own else _of_table(base, located_config(base))
         model, start, phi_F = _with_more_floats(held, config), None, None
@@ -122,8 +120,8 @@ class Phrase(Kind):
         )
         check_folds(config.model.context)
         if config.base is not None:
-            phrase_base(Path(config.base))
-            check_same_use(config.model.context, Path(config.base))
+            phrase_base(config.base_run)
+            check_same_use(config.model.context, config.base_run)
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path, folds: int) -> PhraseLists:
         """The sparse features."""
@@ -169,7 +167,7 @@ def _with_more_floats(model: PhraseModel, config: TrainConfig) -> PhraseModel:
         return model
     from xlate.models.context.classifiers import with_predictions
 
-    return with_predictions(model, config.model.context, WorkDirectory(Path(config.work)))
+    return with_predictions(model, config.model.context, config.work_directory)
 
 
 def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
@@ -183,7 +181,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
         return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
     # Sparse features are those of the work directory, whichever run the float weights came from.
     if config.base is not None and config.model.sparse is None:
-        base = Path(config.base)
+        base = config.base_run
         trained = config_of_run(base)
         refuse_if(
             trained.model.reordering != config.model.reordering,
@@ -194,7 +192,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
             file=base / CONFIG_FILE,
         )
         return _of_table(base, located_config(base, near=config.work))
-    work = WorkDirectory(Path(config.work)).check()
+    work = config.work_directory
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
     if config.model.sparse is None:
         return model
@@ -210,7 +208,7 @@ def _imported(config: TrainConfig) -> Path | None:
     What is learned from lists of a work directory's text is part of that directory's model, whatever it began with.
     """
     while config.base is not None and config.loss.lists is None:
-        base = Path(config.base)
+        base = config.base_run
         if (base / MODEL).exists():
             return base
         config = located_runs(base)

@@ -105,9 +105,8 @@ def weights_to_tune(
 
     Without a `start` all weights are equal.
     """
-    assert config.loss.tune is not None
     sparse = decoder.model.sparse
-    system = TunedPhrases(decoder, config.loss.tune.processes, tunes_sparse=sparse is not None and phi_F is None)
+    system = TunedPhrases(decoder, config.tune.processes, tunes_sparse=sparse is not None and phi_F is None)
 
     def saved(weights: Weights) -> Saved:
         if sparse is None:

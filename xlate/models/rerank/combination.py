@@ -65,8 +65,8 @@ def combined_runs(systems: Sequence[str], run: Path) -> tuple[dict[str, Path], d
     """
     folders = system_folders(systems, run)
     models = {name: config_of_run(folder).model for name, folder in folders.items()}
-    translating = {name: folders[name] for name, model in models.items() if kind_of(model.kind).lists(model)}
-    return translating, {name: folders[name] for name, model in models.items() if kind_of(model.kind).scores}
+    translating = {name: folders[name] for name, model in models.items() if kind_of(model).lists(model)}
+    return translating, {name: folders[name] for name, model in models.items() if kind_of(model).scores}
 
 
 class ScoringRuns:
