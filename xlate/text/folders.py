@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.machine import Stopped
+from xlate.machine import Stop, Stopped, never
 from xlate.text.lines import clear_left, done_aside, name_aside, unreadable, write_file
 from xlate.text.opening import checked_name, plain_file
 
@@ -308,7 +308,7 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def awaited(folder: Path, stop: Stop = never) -> Iterator[None]:
     """Waits until no other process holds the lock of a folder, then holds it; logs which process it waits for.
 
     Raises:

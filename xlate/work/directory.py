@@ -239,7 +239,7 @@ class WorkDirectory(TextSides):
         """
         if name not in PLANNED:
             return read_stage(self.path, name)
-        return finished_stage(self.path, name, identity_of(self.plan[name])) or self.make(name)
+        return finished_stage(self.path, name, self.plan[name]) or self.make(name)
 
     def make(self, name: str) -> Stage:
         """A planned stage, made now if it is not there yet or damaged; raises what `stage` raises."""

@@ -37,6 +37,7 @@ from xlate.learning.run import Run
 from xlate.learning.settings import OnlineSourceConfig, TunedLossConfig
 from xlate.learning.tuning import fingerprint
 from xlate.losses.loss import loss_of, losses
+from xlate.machine import never
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.models.kind import ToTune
 from xlate.models.phrase.training import by_fold
@@ -112,7 +113,7 @@ class OnlineTraining(DecoderRecipe):
         """Learns, writes the weights, and translates the dev set, and the test set if asked."""
         config, source, tuned = self.config, self.config.source, self.tuned
         system = tuned.system
-        translated = NbestLists(system, self.text, source.nbest, bool, objective_of(source), words=True)
+        translated = NbestLists(system, self.text, source.nbest, never, objective_of(source), words=True)
         # Shards have their own processes.
         with ListsOfSentences(self.decodes, translated, source.processes if source.shards == 1 else 1) as lists:
             scale, objective, trained_D = self._scale(lists), objective_of(source), system.trained_D
