@@ -144,7 +144,6 @@ class StoreWriter:
 class CandidateStore:
     """A store opened for reading; its arrays are memory-mapped, so it may be larger than memory."""
 
-    directory: Path
     arrays: CandidateBatch
     dense_names: list[str]
     gain_names: list[str]
@@ -165,16 +164,10 @@ class CandidateStore:
         """
         folder = Path(directory)
         shards = [] if (folder / HEADER).exists() else sorted(folder.glob(SHARDS))
-        return cls.of_shards(shards or [folder], folder, mapped=mapped)
+        return cls.of_shards(shards or [folder], mapped=mapped)
 
     @classmethod
-    def of_shards(
-        cls,
-        shards: Sequence[Path],
-        directory: Path | None = None,
-        *,
-        mapped: bool = True,
-    ) -> CandidateStore:
+    def of_shards(cls, shards: Sequence[Path], *, mapped: bool = True) -> CandidateStore:
         """Opens shards as one store; the arrays of several shards are copied into memory.
 
         Raises:
@@ -195,7 +188,7 @@ class CandidateStore:
             ) from error
         described = {name: first.metadata[name] for name in FIELDS}
         described["sparse_size"] = max(stored.metadata["sparse_size"] for stored in opened)
-        return cls(directory or first.folder, whole, **described)
+        return cls(whole, **described)
 
     def __len__(self) -> int:
         """The number of instances."""
