@@ -174,14 +174,8 @@ class Online:
         else:
             # The result is dropped: this only compiles, before the fork, what is compiled on first use.
             self._shard(0, shards[0][:1], clock)
-            results = []
             with Workers(work, min(self.learner.settings.processes, len(shards))) as workers:
-                for shard, rows in enumerate(shards):
-                    if workers.full:
-                        results += workers.take()
-                    workers.give(shard, [rows])
-                while len(workers):
-                    results += workers.take()
+                results = [found for (found,) in workers.each(enumerate([rows] for rows in shards))]
         for _, oracles, figures, first_K in results:
             self.learner.put(oracles)
             self._state.first += first_K

@@ -148,9 +148,7 @@ def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
     with Workers(work, min(cores(), len(tasks)), "prepared") as workers:
         try:
-            for number in range(len(tasks)):
-                workers.give(number, [number])
-            return [workers.take()[0] for _ in tasks]
+            return [found for (found,) in workers.each((number, [number]) for number in range(len(tasks)))]
         except BaseException:
             # After a signal or an error, the results of the others are not needed.
             workers.end()

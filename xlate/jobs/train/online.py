@@ -318,12 +318,9 @@ class ListsOfSentences:
         assert self._workers is not None
         self._shared.put(weights)
         chunk = -(-len(left) // (CHUNKS * self.processes))
-        for start in range(0, len(left), chunk):
-            if self._workers.full:
-                found += self._workers.take()
-            self._workers.give(size, left[start : start + chunk])
-        while len(self._workers):
-            found += self._workers.take()
+        chunks = ((size, left[start : start + chunk]) for start in range(0, len(left), chunk))
+        for some in self._workers.each(chunks):
+            found += some
         return self.lists.listed(found, sentences)
 
     def _decoded(self, weights: Weights, rows: Sequence[int], size: int) -> list[CandidateBatch]:
