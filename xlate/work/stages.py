@@ -26,11 +26,11 @@ from xlate.settings import Json
 from xlate.text.folders import (
     Fields,
     Strangers,
-    WholeFolder,
     awaited,
     check_replaceable,
     holds,
     read_json,
+    whole_folder,
     write_json,
 )
 from xlate.text.lines import unreadable
@@ -98,7 +98,7 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
             return there
         start, figures = time.perf_counter(), Json()
         try:
-            with WholeFolder(final, *_asked(work, name)) as aside:
+            with whole_folder(final, *_asked(work, name)) as aside:
                 figures = build(aside)
                 seconds = time.perf_counter() - start
                 record = {
