@@ -6,13 +6,13 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from xlate.cluster import BoxConfig, Cluster, DaskConfig, SlurmConfig, opened_cluster, run_tasks, uses_cluster
+from xlate.cluster import BoxConfig, DaskConfig, SlurmConfig, run_tasks, uses_cluster
 from xlate.errors import InputError
 from xlate.machine import Stopped
 from xlate.report.run_directory import AnotherRun
@@ -46,46 +46,49 @@ def slow(seconds: float) -> None:
     time.sleep(seconds)
 
 
+Box = Callable[..., None]
+
+
 @pytest.fixture
-def box(tmp_path: Path) -> Iterator[Cluster]:
-    with opened_cluster(BoxConfig("box", 2), tmp_path) as cluster:
-        yield cluster
+def box(tmp_path: Path) -> Box:
+    return partial(run_tasks, BoxConfig("box", 2), tmp_path)
 
 
-def made(cluster: Cluster, function: Callable[..., Any], *tasks: tuple[Any, ...]) -> list[Any]:
-    return list(run_tasks(cluster, function, tasks, "tasks"))
+def test_tasks_return_values(box: Box) -> None:
+    made: list[int] = []
+    box(doubled, [(1,), (2,), (3,)], "tasks", done=made.append)
+    assert sorted(made) == [2, 4, 6]
 
 
-def test_tasks_return_values(box: Cluster) -> None:
-    assert sorted(made(box, doubled, (1,), (2,), (3,))) == [2, 4, 6]
-
-
-def test_the_message_of_a_task_is_that_of_the_command(box: Cluster) -> None:
+def test_the_message_of_a_task_is_that_of_the_command(box: Box) -> None:
     with pytest.raises(InputError) as caught:
-        made(box, refused, (7,))
+        box(refused, [(7,)], "tasks")
     assert str(caught.value) == str(InputError("wrong", 7, "another number", "try again", file="a.txt", line=3))
 
 
-def test_errors_of_some_tasks_do_not_end_the_others(box: Cluster) -> None:
-    every = list(run_tasks(box, refused, [(1,), (2,)], "tasks", errors=True))
-    every += run_tasks(box, another_run, [()], "tasks", errors=True)
+def test_errors_of_some_tasks_do_not_end_the_others(box: Box) -> None:
+    every: list[InputError] = []
+    box(refused, [(1,), (2,)], "tasks", done=every.append)
+    box(another_run, [()], "tasks", done=every.append)
     assert sorted(str(error.seen) for error in every) == ["1", "2", "seed: 1 there, 2 requested"]
     assert str(every[-1]) == str(AnotherRun(Path("runs/mine"), [("seed", 1, 2)]))
 
 
-def test_a_killed_task_begins_again(box: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_killed_task_begins_again(box: Box, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made: list[str] = []
     with caplog.at_level(logging.WARNING):
-        assert made(box, killed_once, (str(tmp_path / "mark"),)) == ["done"]
+        box(killed_once, [(str(tmp_path / "mark"),)], "tasks", done=made.append)
+    assert made == ["done"]
     assert "a task begins again: its process on" in caplog.text
     assert "status -9" in caplog.text
     with pytest.raises(InputError, match=r"(?s)failed repeatedly.*status -9.*run the command again"):
-        made(box, killed_always, ())
+        box(killed_always, [()], "tasks")
 
 
 def test_tasks_end_when_they_are_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start = time.monotonic()
-    with pytest.raises(Stopped), opened_cluster(BoxConfig("box", 1), tmp_path) as cluster:
-        list(run_tasks(cluster, slow, [(60,), (60,)], "tasks", lambda: True))
+    with pytest.raises(Stopped):
+        run_tasks(BoxConfig("box", 1), tmp_path, slow, [(60,), (60,)], "tasks", lambda: True)
     assert time.monotonic() - start < 50
 
 
@@ -95,5 +98,5 @@ def test_a_cluster_that_is_not_there_is_named(tmp_path: Path) -> None:
             uses_cluster(DaskConfig("dask", **given))
     pytest.importorskip("submitit")
     wrong = SlurmConfig("slurm", options=["wrong=1"], address="local")
-    with pytest.raises(InputError, match=r"(?s)Slurm cannot be used.*cluster=box"), opened_cluster(wrong, tmp_path):
-        pass
+    with pytest.raises(InputError, match=r"(?s)Slurm cannot be used.*cluster=box"):
+        run_tasks(wrong, tmp_path, doubled, [(1,)], "tasks")

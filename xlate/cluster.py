@@ -20,10 +20,10 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from xlate.errors import InputError, Interrupted, refuse_if
-from xlate.machine import LOOK, Stopped, end_with, termination_raised
+from xlate.machine import LOOK, Stop, Stopped, end_with, never, termination_raised
 from xlate.progress import Style, set_style, tell, track
 from xlate.settings import COUNT, PROCESSES, key
 
@@ -79,40 +79,62 @@ CLUSTERS: dict[str, type[ClusterConfig]] = {
 }
 
 
-class Cluster(NamedTuple):
-    """An executor, and the number of its workers."""
-
-    executor: Executor
-    workers: Callable[[], int]
-
-
 class TaskFailed(Exception):
     """The process of a task failed or was killed; the task may begin again."""
 
 
-@contextlib.contextmanager
-def opened_cluster(settings: ClusterConfig, folder: Path) -> Iterator[Cluster]:
-    """The cluster that the settings choose; ends what still runs when the block ends.
+def run_tasks(
+    settings: ClusterConfig,
+    folder: Path,
+    function: Callable[..., Any],
+    tasks: Sequence[Sequence[Any]],
+    words: str,
+    stop: Stop = never,
+    done: Callable[[Any], object] | None = None,
+) -> None:
+    """Runs a function for every task in the cluster that the settings choose, with one line of progress for all.
+
+    What still runs when an error ends it is ended too. Without tasks, no cluster is needed.
 
     Args:
         settings: any but those of `cluster=none`.
         folder: for the files of Slurm's jobs, on the shared disk.
+        function: one of a module, with plain values as arguments and result. Relative paths are those of this process.
+        tasks: the arguments of each task.
+        words: what the tasks do, for the progress.
+        stop: whether to stop.
+        done: takes the result or the error of each task, in any order; without it, the first error is raised.
 
     Raises:
-        InputError: an extra is not installed, or there is no scheduler.
+        InputError: a task raised it, or failed `RETRIES` + 1 times; an extra is not installed, or there is no
+            scheduler.
+        Stopped: `stop` became true.
     """
+    if not tasks:
+        return
+    with _opened(settings, folder) as (executor, workers):
+        for result in track(_results(executor, workers, function, tasks, stop), words, len(tasks)):
+            if done is not None:
+                done(result)
+            elif isinstance(result, InputError):
+                raise result
+
+
+@contextlib.contextmanager
+def _opened(settings: ClusterConfig, folder: Path) -> Iterator[tuple[Executor, Callable[[], int]]]:
+    """An executor, and the number of its workers."""
     if isinstance(settings, DaskConfig):
         with _client(settings) as client:
             # Failed tasks begin again below, with a message; those of a lost worker, by themselves.
-            yield Cluster(client.get_executor(pure=False), lambda: _dask_workers(client))
+            yield client.get_executor(pure=False), lambda: _dask_workers(client)
     elif isinstance(settings, SlurmConfig):
         with SlurmArrays(_jobs(settings, folder)) as jobs:
-            yield Cluster(jobs, jobs.workers)
+            yield jobs, jobs.workers
     elif isinstance(settings, BoxConfig):
-        workers = settings.workers or len(os.sched_getaffinity(0))
-        threads = ThreadPoolExecutor(workers)
+        size = settings.workers or len(os.sched_getaffinity(0))
+        threads = ThreadPoolExecutor(size)
         try:
-            yield Cluster(threads, lambda: workers)
+            yield threads, lambda: size
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
             for process in list(_children):
@@ -120,48 +142,23 @@ def opened_cluster(settings: ClusterConfig, folder: Path) -> Iterator[Cluster]:
             threads.shutdown()
 
 
-def run_tasks(
-    cluster: Cluster,
+def _results(
+    executor: Executor,
+    count_workers: Callable[[], int],
     function: Callable[..., Any],
     tasks: Sequence[Sequence[Any]],
-    words: str,
-    stop: Callable[[], bool] = lambda: False,
-    *,
-    errors: bool = False,
-) -> Iterator[Any]:
-    """Runs a function for every task; yields what it returns, in any order, and shows one line of progress for all.
-
-    Args:
-        cluster: where.
-        function: one of a module, with plain values as arguments and result. Relative paths are those of this process.
-        tasks: the arguments of each task.
-        words: what the tasks do, for the progress.
-        stop: whether to stop.
-        errors: yield errors of tasks as their results instead of raising the first of them.
-
-    Raises:
-        InputError: a task raised it, or failed `RETRIES` + 1 times.
-        Stopped: `stop` became true.
-    """
-    for result in track(_results(cluster, function, tasks, stop), words, len(tasks)):
-        if isinstance(result, InputError) and not errors:
-            raise result
-        yield result
-
-
-def _results(
-    cluster: Cluster, function: Callable[..., Any], tasks: Sequence[Sequence[Any]], stop: Callable[[], bool]
+    stop: Stop,
 ) -> Iterator[Any]:
     given = os.getcwd(), function.__module__, function.__name__
-    waiting = {cluster.executor.submit(in_own_process, *given, task): (task, RETRIES) for task in tasks}
+    waiting = {executor.submit(in_own_process, *given, task): (task, RETRIES) for task in tasks}
     workers = 0
     try:
         while waiting:
             done, _ = wait(waiting, LOOK, FIRST_COMPLETED)
             if stop():
                 raise Stopped
-            before, workers = workers, cluster.workers()
-            if workers < before and not isinstance(cluster.executor, SlurmArrays):
+            before, workers = workers, count_workers()
+            if workers < before and not isinstance(executor, SlurmArrays):
                 log.warning("%d of %d workers left", workers, before)
             tell(workers=workers)
             for future in done:
@@ -174,7 +171,7 @@ def _results(
                         yield InputError("a task failed repeatedly", error, "tasks that end", remedy)
                         continue
                     log.warning("a task begins again: %s", str(error) or type(error).__name__)
-                    waiting[cluster.executor.submit(in_own_process, *given, task)] = task, retries - 1
+                    waiting[executor.submit(in_own_process, *given, task)] = task, retries - 1
                     continue
                 yield InputError(**answer["error"]) if "error" in answer else answer["result"]
     finally:

@@ -169,6 +169,15 @@ class Stopped(Exception):
     """A training or waiting ended early because a signal asked for it; what was done is saved."""
 
 
+# Says whether to stop.
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    """For work that does not stop early."""
+    return False
+
+
 class StopFlag:
     """Within its `with` block the two signals set a flag and report it; a second SIGINT interrupts at once."""
 

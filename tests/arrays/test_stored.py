@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -183,6 +184,21 @@ def test_a_reader_keeps_what_it_opened(tmp_path: Path) -> None:
     before = opened(saved(tmp_path))
     save_arrays(tmp_path, "list of rows", {"rows_N": np.zeros(1, np.int32)}, {})
     assert before["rows_N"].tolist() == [0, 1, 2, 3, 4]
+
+
+SIZES = {"rows_N": (3,), "offsets_N1": (4,), "pairs_N2": (3, 2), "table_NM": (3, 5), "ids": (9,), "more_M": (5,)}
+
+
+def test_equal_letters_are_equal_sizes() -> None:
+    def check(texts: str = "", **shapes: tuple[int, ...]) -> None:
+        arrays = {name: np.zeros(shape) for name, shape in {**SIZES, **shapes}.items()}
+        ranges.check_shapes(StoredArrays(Path(), arrays, {}), texts)
+
+    check(ids=(7,))
+    check("M", more_M=(6,))
+    for name, shape in {"offsets_N1": (3,), "pairs_N2": (3, 3), "table_NM": (4, 5), "more_M": (6,)}.items():
+        with pytest.raises(InputError, match=rf"(?s){name}\.npy: arrays that do not match.*{re.escape(str(shape))}"):
+            check("", **{name: shape})
 
 
 def test_pieces_see_what_lies_across_their_border(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

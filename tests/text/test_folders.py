@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.text.folders import WholeFolder, claim_folder, read_json, remove_folder, without_mark, write_json
+from xlate.text.folders import claim_folder, read_json, remove_folder, whole_folder, without_mark, write_json
 
 STRANGERS = without_mark("mark.json", "an example", r"mark\.json|text")
 
 
 def write(folder: Path, text: str = "text") -> None:
-    with WholeFolder(folder, "an example", STRANGERS, "name another") as aside:
+    with whole_folder(folder, "an example", STRANGERS, "name another") as aside:
         (aside / "text").write_text(text)
         assert folder.name not in aside.name.split("/")
         write_json(aside / "mark.json", {"holds": "an example"})
@@ -46,7 +46,7 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
 
 def test_what_comes_while_writing_stays(tmp_path: Path) -> None:
     def write_beside() -> None:
-        with WholeFolder(tmp_path / "f", "an example", STRANGERS, "name another"):
+        with whole_folder(tmp_path / "f", "an example", STRANGERS, "name another"):
             (tmp_path / "f").mkdir()
             (tmp_path / "f" / "thesis").write_text("mine")
 

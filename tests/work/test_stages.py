@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -160,12 +161,9 @@ def test_when_one_part_fails_the_others_are_not_waited_for(tmp_path: Path, monke
         stages.side_by_side([fails, lasts])
 
 
-def write_number(work: str, name: str, made_from: Mapping[str, Any]) -> None:
-    def build(folder: Path) -> dict[str, Any]:
-        (folder / "number").write_text(str(made_from["number"]))
-        return {}
-
-    run_stage(Path(work), name, made_from, build)
+def write_number(_: Path, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    (folder / "number").write_text(str(made_from["number"]))
+    return {}
 
 
 @pytest.mark.parametrize("cluster", [ClusterConfig(), BoxConfig(workers=2)])
@@ -174,7 +172,7 @@ def test_parts_that_are_finished_are_left_alone(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     parts = {f"parts/{number}": {"number": number} for number in range(3)}
-    write_number(str(tmp_path), "parts/1", parts["parts/1"])
+    run_stage(tmp_path, "parts/1", parts["parts/1"], partial(write_number, tmp_path, parts["parts/1"]))
     before = (tmp_path / "parts/1/stage.json").stat().st_mtime_ns
     for _ in range(2):
         stages.make_parts(tmp_path, cluster, write_number, parts, "numbers")

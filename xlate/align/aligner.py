@@ -26,7 +26,7 @@ from xlate.arrays.ragged import gathered, offsets_of
 from xlate.arrays.stored import HEADER, open_arrays, save_arrays
 from xlate.errors import InputError, check_choice
 from xlate.kernels.counting.alignment import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
-from xlate.text.folders import WholeFolder, check_fields, without_mark
+from xlate.text.folders import check_fields, whole_folder, without_mark
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import EncodedText, TokenText
 
@@ -149,7 +149,7 @@ def learn(
         EncodedText(text.ids_T[places], offsets_S1)
         for text, (places, offsets_S1) in zip((source, target), sampled, strict=True)
     )
-    with WholeFolder(save, f"an {MODEL}", STRANGERS, "name another folder") as folder:
+    with whole_folder(Path(save), f"an {MODEL}", STRANGERS, "name another folder") as folder:
         _both_ways(Direction(method, seed, "forward", save=str(folder)), source, target, side_by_side)
         for side, text in zip(SIDES, texts, strict=True):
             write_lines(folder / f"{side}.words", text.words)

@@ -5,6 +5,7 @@ Arrays are read in pieces, because they may be larger than memory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -37,6 +38,25 @@ def check_lengths(stored: StoredArrays, **expected: tuple[int, ...]) -> None:
         if name in stored.arrays and stored[name].shape != shape:
             path = stored.folder / f"{name}.npy"
             raise unusable(path, "arrays that do not match", f"shape {stored[name].shape}", f"shape {shape}")
+
+
+def check_shapes(stored: StoredArrays, texts: str = "") -> None:
+    """Checks that arrays have the sizes that the ends of their names stand for (see `layout_of`): one for each letter,
+    except for the letters in `texts`, which number the words of several texts.
+
+    Raises:
+        InputError: an array has another shape than the arrays before it require.
+    """
+    sizes: dict[str, int] = {}
+    for name, array in stored.arrays.items():
+        shape, signs = list(array.shape), re.findall("[A-Z]1?|[0-9]", name.rpartition("_")[2])
+        for place, (sign, size) in enumerate(zip(signs, array.shape, strict=False)):
+            more = len(sign) - 1
+            if sign.isdigit():
+                shape[place] = int(sign)
+            elif sign not in texts:
+                shape[place] = sizes.setdefault(sign[0], size - more) + more
+        check_lengths(stored, **{name: tuple(shape)})
 
 
 def check_within(

@@ -233,6 +233,14 @@ class StoredArrays:
         return value
 
 
+def begin_folder(folder: str | Path) -> Path:
+    """Makes a folder for arrays and what belongs to them, or removes its header: from now on it is not complete."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / HEADER).unlink(missing_ok=True)
+    return folder
+
+
 def save_arrays(
     folder: str | Path,
     kind: str,
@@ -241,10 +249,7 @@ def save_arrays(
     files: Sequence[str] = (),
 ) -> None:
     """Writes arrays into a folder; `files` name other files in it that belong to them and get checksums too."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / HEADER).unlink(missing_ok=True)
-    entries = {}
+    folder, entries = begin_folder(folder), {}
     for name, array in arrays.items():
         # Written under another name first: a reader keeps the file that it has mapped.
         with atomic_write(folder / f"{name}.npy") as stream:

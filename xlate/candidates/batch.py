@@ -16,7 +16,7 @@ import numpy as np
 
 from xlate.array_types import NO_INTS, NO_INTS32, AnyFloats, AnyInts, Floats32, Ints, Ints32
 from xlate.arrays.ragged import gathered, joined_offsets, offsets_of, places_in_rows
-from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
+from xlate.arrays.ranges import check_lengths, check_offsets, check_shapes, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import NamedFeatures
@@ -425,24 +425,17 @@ def check_arrays(stored: StoredArrays) -> None:
         there = [name for name in names if name in stored.arrays]
         if 0 < len(there) < len(names):
             raise refuse(stored, there[0], ", ".join(there), "with " + ", ".join(names))
-    sizes = {"I": len(stored["candidate_offsets_I1"]) - 1, "C": len(stored["dense_CD"])}
-    sizes["P"] = len(stored["part_id_offsets_P1"]) - 1
-    check_offsets(stored, "candidate_offsets_I1", sizes["C"])
-    if BETWEEN[0] in stored.arrays:
-        check_lengths(stored, part_offsets_I1=(sizes["I"] + 1,))
-        check_offsets(stored, "part_offsets_I1", sizes["P"])
-    else:
-        check_lengths(stored, part_id_offsets_P1=(sizes["C"] + 1,))
-    for offsets, (level, (values, *_)) in RAGGED.items():
+    candidates = len(stored["dense_CD"])
+    check_offsets(stored, "candidate_offsets_I1", candidates)
+    check_shapes(stored, texts="T")
+    for offsets, (_, (values, *_)) in RAGGED.items():
         if offsets in stored.arrays:
-            check_lengths(stored, **{offsets: (sizes[level] + 1,)})
             check_offsets(stored, offsets, len(stored[values]))
-    for level, names in ROWS.items():
-        for name in set(names) & stored.arrays.keys():
-            check_lengths(stored, **{name: (sizes[level], *stored[name].shape[1:])})
-    check_lengths(stored, part_values_N=stored["part_ids_N"].shape)
     if BETWEEN[0] in stored.arrays:
+        check_offsets(stored, "part_offsets_I1", len(stored["part_id_offsets_P1"]) - 1)
         _check_parts(stored)
+    else:
+        check_lengths(stored, part_id_offsets_P1=(candidates + 1,))
 
 
 def _check_parts(stored: StoredArrays) -> None:

@@ -32,7 +32,7 @@ from xlate.arrays.stored import (
 )
 from xlate.candidates.batch import CandidateBatch, check_arrays
 from xlate.errors import InputError
-from xlate.text.folders import Fields, WholeFolder, check_fields, remove_folder, without_mark
+from xlate.text.folders import Fields, check_fields, remove_folder, whole_folder, without_mark
 from xlate.text.lines import naming_file
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ SHARDS = "shard-*"
 FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "metadata": dict}
 
 
-class StoreWriter:
+class StoreWriter(contextlib.ExitStack):
     """Writes a store batch by batch into a temporary folder, which gets its final name at the end of the `with` block.
 
     Only the current batch is in memory. If the block fails, nothing is left behind.
@@ -64,9 +64,10 @@ class StoreWriter:
         gain_names: Sequence[str] = ("gain",),
         metadata: dict[str, Any] | None = None,
     ) -> None:
+        super().__init__()
         self.directory = Path(directory)
-        self._whole = WholeFolder(self.directory, "a candidate store", STRANGERS, REMEDY)
-        self.aside = self._whole.path
+        self.aside = self.enter_context(whole_folder(self.directory, "a candidate store", STRANGERS, REMEDY))
+        self.push(self._end)
         self._described: dict[str, Any] = {
             "dense_names": list(dense_names),
             "gain_names": list(gain_names),
@@ -111,8 +112,17 @@ class StoreWriter:
             with naming_file(self.directory / f"{name}.npy"):
                 self._arrays[name].append(rows)
 
+    def _end(self, kind: object, *_: object) -> None:
+        """Completes the files, unless something failed, and closes them."""
+        try:
+            if kind is None:
+                self._complete()
+        finally:
+            for array in self._arrays.values():
+                with contextlib.suppress(OSError):
+                    array.stream.close()
+
     def _complete(self) -> None:
-        """Completes the files and gives the folder its final name, replacing an older store of that name."""
         if not self._arrays:
             start = np.zeros(1, np.int64)
             dense, gains = (len(self._described[kind]) for kind in ("dense_names", "gain_names"))
@@ -124,27 +134,12 @@ class StoreWriter:
                 entries[name] = array.finish()
                 array.stream.close()
         write_header(self.aside, KIND, entries, self._described)
-        self._whole.keep()
-
-    def __enter__(self) -> StoreWriter:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            if kind is None:
-                self._complete()
-        finally:
-            for array in self._arrays.values():
-                with contextlib.suppress(OSError):
-                    array.stream.close()
-            self._whole.discard()
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateStore:
     """A store opened for reading; its arrays are memory-mapped, so it may be larger than memory."""
 
-    directory: Path
     arrays: CandidateBatch
     dense_names: list[str]
     gain_names: list[str]
@@ -165,16 +160,10 @@ class CandidateStore:
         """
         folder = Path(directory)
         shards = [] if (folder / HEADER).exists() else sorted(folder.glob(SHARDS))
-        return cls.of_shards(shards or [folder], folder, mapped=mapped)
+        return cls.of_shards(shards or [folder], mapped=mapped)
 
     @classmethod
-    def of_shards(
-        cls,
-        shards: Sequence[Path],
-        directory: Path | None = None,
-        *,
-        mapped: bool = True,
-    ) -> CandidateStore:
+    def of_shards(cls, shards: Sequence[Path], *, mapped: bool = True) -> CandidateStore:
         """Opens shards as one store; the arrays of several shards are copied into memory.
 
         Raises:
@@ -195,7 +184,7 @@ class CandidateStore:
             ) from error
         described = {name: first.metadata[name] for name in FIELDS}
         described["sparse_size"] = max(stored.metadata["sparse_size"] for stored in opened)
-        return cls(directory or first.folder, whole, **described)
+        return cls(whole, **described)
 
     def __len__(self) -> int:
         """The number of instances."""

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.experimental.callback import Callback
 
-from xlate.cluster import ClusterConfig, opened_cluster, run_tasks
+from xlate.cluster import run_tasks
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.progress import span
+from xlate.settings import plain
 
 if TYPE_CHECKING:
     from xlate.report.runs import Run
 
-TABLE, ROWS = "sweep.tsv", ".rows"
+TABLE = "sweep.tsv"
 # BLEU of the dev set, or of reranked lists, with its title.
 BLEU = {"dev_bleu": "dev BLEU", "heldout_ranked_BLEU": "held-out BLEU", "training_ranked_BLEU": "training BLEU"}
 log = logging.getLogger(__name__)
@@ -100,29 +100,24 @@ def train_rows() -> None:
     left, refused = (_begun[-1].rows if _begun else []), list[InputError]()
     if not left:
         return
-    from xlate.config.stored import to_yaml
     from xlate.jobs.train.train import train_row
     from xlate.models.run_files import named_runs
-    from xlate.text.lines import write_file
+
+    def trained(made: object) -> None:
+        if not isinstance(made, InputError):
+            print(made, flush=True)
+            return
+        if refused:
+            log.error("%s", made)
+        refused.append(made)
 
     while left:
         sweep, folders = _begun[-1], {row.folder for row in left}
         # A run may start from others, or use them.
         now = [row for row in left if folders.isdisjoint(map(Path, named_runs(row.config).values()))] or left
-        tasks = list[tuple[str, str, list[str], str]]()
-        for number, row in enumerate(now):
-            file = sweep.folder / ROWS / f"{number}.yaml"
-            write_file(file, to_yaml(replace(row.config, cluster=ClusterConfig())))
-            tasks.append((str(file), str(row.folder), list(row.given), str(sweep.folder)))
-        with opened_cluster(now[0].config.cluster, sweep.folder / ".submitit") as cluster:
-            for made in run_tasks(cluster, train_row, tasks, "training: runs", errors=True):
-                if not isinstance(made, InputError):
-                    print(made, flush=True)
-                    continue
-                if refused:
-                    log.error("%s", made)
-                refused.append(made)
-        shutil.rmtree(sweep.folder / ROWS)
+        tasks = [(plain(row.config), str(row.folder), list(row.given), str(sweep.folder)) for row in now]
+        submitted = sweep.folder / ".submitit"
+        run_tasks(now[0].config.cluster, submitted, train_row, tasks, "training: runs", done=trained)
         folders = {row.folder for row in now}
         left = [row for row in left if row.folder not in folders]
     if refused:

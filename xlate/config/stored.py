@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
 
 from xlate.arrays.stored import values_sha256
+from xlate.cluster import ClusterConfig
 from xlate.config.choices import defaults_at
 from xlate.config.schema import GivenListsConfig, TrainConfig
 from xlate.config.typed import typed
@@ -78,6 +79,11 @@ def read_config(path: str | Path, schema: type[T]) -> T:
             file=path,
         )
     return made
+
+
+def config_of_task(given: Json, schema: type[T]) -> T:
+    """The settings of a task, from what `plain` made of those of the command; it gives no tasks itself."""
+    return typed(OmegaConf.create({**given, "cluster": plain(ClusterConfig())}), schema)
 
 
 def config_of_run(run: str | Path) -> TrainConfig:

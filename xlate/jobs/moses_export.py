@@ -35,7 +35,7 @@ from xlate.models.run_files import located_config, weights_of
 from xlate.models.sparse_models import folded
 from xlate.progress import track
 from xlate.settings import Json
-from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_json
+from xlate.text.folders import check_replaceable, refused_while_written, whole_folder, without_mark, write_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 
 README, SCRIPT = "README.txt", "translate.sh"
@@ -240,7 +240,7 @@ def export_moses(config: ExportConfig) -> Json:
             model, weights_D = _folded(run, trained)
         names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
         weights = {name: weights_D[SLOTS[name]].tolist() for name in names}
-        with WholeFolder(*asked) as aside:
+        with whole_folder(*asked) as aside:
             if tables is not None:
                 pairs, features, escape = tables.write(aside), tables.features, tables.escape
                 tables.change(weights)

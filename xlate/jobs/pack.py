@@ -40,8 +40,15 @@ from xlate.models.run_files import PLACES, WORDS, WORK, located_config, named_ru
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.settings import Json
-from xlate.text.folders import WholeFolder, read_json, refused_while_written, without_mark, write_json
-from xlate.text.lines import clear_left, done_aside, name_aside, read_lines
+from xlate.text.folders import (
+    hidden_folder,
+    read_json,
+    refused_while_written,
+    whole_folder,
+    without_mark,
+    write_json,
+)
+from xlate.text.lines import read_lines
 from xlate.work.directory import WorkDirectory, keep_word_counts
 from xlate.work.stages import MARK as STAGE_MARK
 
@@ -272,19 +279,8 @@ def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str
     return [held[place] for place in places.tolist()]
 
 
-@contextlib.contextmanager
-def _folder(out: Path) -> Iterator[Path]:
+def _folder(out: Path) -> contextlib.AbstractContextManager[Path]:
     """An empty folder for the pack: the requested one, or one next to the archive that is removed at the end."""
-    if out.suffix != ENDING:
-        with WholeFolder(out, "a packed run", without_mark(MARK, FORMAT), "name another folder with out=…") as aside:
-            yield aside
-        return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    clear_left(out.parent)
-    aside = name_aside(out)
-    aside.mkdir()
-    try:
-        yield aside
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        done_aside(aside)
+    if out.suffix == ENDING:
+        return hidden_folder(out)
+    return whole_folder(out, "a packed run", without_mark(MARK, FORMAT), "name another folder with out=…")

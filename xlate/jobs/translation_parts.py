@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from xlate.cluster import opened_cluster, run_tasks
+from xlate.cluster import run_tasks
 from xlate.config.schema import TranslateConfig
-from xlate.config.stored import read_config, to_yaml
+from xlate.config.stored import config_of_task
 from xlate.errors import InputError
 from xlate.jobs.translate import Translator, say_counts
 from xlate.scoring.weights import WEIGHTS_FILE
-from xlate.settings import plain
+from xlate.settings import Json, plain
 from xlate.text.folders import awaited, read_json, write_json
-from xlate.text.lines import check_sides, count_lines, iterate_lines, write_file, write_lines
+from xlate.text.lines import check_sides, count_lines, iterate_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.work.stages import file_hash, identity_of
 
@@ -56,15 +56,8 @@ def translated_parts(config: TranslateConfig) -> Iterator[list[Path]]:
     folder = Path(f"{config.output}.parts-{identity[:8]}")
     with awaited(folder):
         parts = {folder / f"{first}{TEXT}": first for first in range(0, lines, PART)}
-        missing = [(str(path), first, PART) for path, first in parts.items() if not path.exists()]
-        if missing:
-            folder.mkdir(parents=True, exist_ok=True)
-            file = folder / "translate.yaml"
-            write_file(file, to_yaml(config).encode())
-            with opened_cluster(config.cluster, folder / "jobs") as cluster:
-                tasks = [(str(file), *part) for part in missing]
-                for _ in run_tasks(cluster, translate_part, tasks, "translating: parts"):
-                    pass
+        tasks = [(plain(config), str(path), first, PART) for path, first in parts.items() if not path.exists()]
+        run_tasks(config.cluster, folder / "jobs", translate_part, tasks, "translating: parts")
         counts = Counter[str]()
         for path in parts:
             counts.update(read_json(path.with_suffix(COUNTS), "counts of words", f"remove {folder}"))
@@ -73,9 +66,9 @@ def translated_parts(config: TranslateConfig) -> Iterator[list[Path]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def translate_part(file: str, part: str, first: int, size: int) -> None:
+def translate_part(given: Json, part: str, first: int, size: int) -> None:
     """Writes the translations of `size` lines that follow the `first` ones: a task of `translated_parts`."""
-    config, path = read_config(file, TranslateConfig), Path(part)
+    config, path = config_of_task(given, TranslateConfig), Path(part)
     translator = Translator.open(config)
     translator.before = first
     source, target = (

@@ -25,7 +25,7 @@ from xlate.learning.loop import Standing
 from xlate.learning.run import Checkpoint
 from xlate.learning.settings import GlobalLossConfig
 from xlate.losses.lattice_softmax import LatticeSoftmax
-from xlate.machine import Stopped
+from xlate.machine import Stop, Stopped, never
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.linear import LinearScorer
@@ -37,7 +37,6 @@ NAME = "global"
 BEGIN = "begin"
 RULES: dict[str, type[torch.optim.Optimizer]] = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad}
 Decode = Callable[[Weights], Iterable[LatticeExample]]
-Stop = Callable[[], bool]
 
 
 @dataclass
@@ -61,7 +60,7 @@ class GlobalTraining:
     reporter: Reporter = field(default_factory=Reporter)
     checkpoint: Checkpoint | None = None
 
-    def run(self, initial: Weights, stop: Stop = lambda: False) -> tuple[Weights, list[dict[str, Any]]]:
+    def run(self, initial: Weights, stop: Stop = never) -> tuple[Weights, list[dict[str, Any]]]:
         """Trains from the given weights, or resumes after the last epoch of an interrupted training.
 
         Returns:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
@@ -26,6 +26,7 @@ from xlate.learning.run import STATE, Arrays, Checkpoint
 from xlate.learning.settings import ListsConfig
 from xlate.losses.lists import FlatLists
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
+from xlate.machine import Stop, never
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.linear import Resident
 from xlate.updates.rule import TensorSteps, UpdateRule
@@ -127,9 +128,7 @@ class ListLearner:
         self._room = list_room(lists, settings.batch)
         self._predicted: Predicted | None = None
 
-    def epochs(
-        self, stop: Callable[[], bool] = lambda: False, checkpoint: Checkpoint | None = None
-    ) -> Iterator[EpochFigures]:
+    def epochs(self, stop: Stop = never, checkpoint: Checkpoint | None = None) -> Iterator[EpochFigures]:
         """Epochs until the held-out loss hardly changes or `stop` returns true, on all ranks.
 
         The first figures are those before the first step, with a training loss of nan. At the end, `weights` are those

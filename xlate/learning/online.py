@@ -23,7 +23,7 @@ from xlate.candidates.store import held_out
 from xlate.errors import refuse_if
 from xlate.learning.online_learner import OnlineLearner
 from xlate.learning.run import STATE, Arrays, Checkpoint
-from xlate.machine import Stopped
+from xlate.machine import Stop, Stopped, never
 from xlate.progress import track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
@@ -82,7 +82,7 @@ class Online:
     reporter: Reporter = field(default_factory=Reporter)
     _state: OnlineState = field(default_factory=OnlineState, init=False)
 
-    def run(self, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[Figures]]:
+    def run(self, stop: Stop = never) -> tuple[Weights, list[Figures]]:
         """The chosen weights and the figures of all iterations.
 
         The figures of an iteration are the `bleu` of the first translations and that of the oracles, the mean `loss`,
@@ -116,7 +116,7 @@ class Online:
         )
         return rows[~held_I], rows[held_I]
 
-    def _iteration(self, stop: Callable[[], bool]) -> None:
+    def _iteration(self, stop: Stop) -> None:
         """Learns from the remaining sentences of an iteration."""
         state, settings = self._state, self.learner.settings
         rows, measured = self._divided()
@@ -174,14 +174,8 @@ class Online:
         else:
             # The result is dropped: this only compiles, before the fork, what is compiled on first use.
             self._shard(0, shards[0][:1], clock)
-            results = []
             with Workers(work, min(self.learner.settings.processes, len(shards))) as workers:
-                for shard, rows in enumerate(shards):
-                    if workers.full:
-                        results += workers.take()
-                    workers.give(shard, [rows])
-                while len(workers):
-                    results += workers.take()
+                results = [found for (found,) in workers.each(enumerate([rows] for rows in shards))]
         for _, oracles, figures, first_K in results:
             self.learner.put(oracles)
             self._state.first += first_K

@@ -14,7 +14,7 @@ from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, held_out, is_whole
-from xlate.machine import Stopped
+from xlate.machine import Stop, Stopped, never
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
@@ -62,7 +62,7 @@ class Tuning:
     reporter: Reporter = field(default_factory=Reporter)
     objective: Objective = BLEU
 
-    def run(self, start: Weights, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[RoundFigures]]:
+    def run(self, start: Weights, stop: Stop = never) -> tuple[Weights, list[RoundFigures]]:
         """The chosen weights and the figures of all rounds.
 
         Raises:

@@ -11,7 +11,7 @@ import numpy as np
 from xlate.array_types import Floats, Ints32
 from xlate.arrays.ranges import check_lengths, check_within, pieces, refuse
 from xlate.arrays.scratch import Scratch
-from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays, unusable
+from xlate.arrays.stored import StoredArrays, begin_folder, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.lm import (
     CONTEXT,
@@ -90,9 +90,7 @@ class NgramModel:
 
     def save(self, directory: str | Path) -> None:
         """Writes the model into a directory as a folder of arrays, with its vocabulary alongside."""
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / HEADER).unlink(missing_ok=True)
+        directory = begin_folder(directory)
         self.vocabulary.save(directory / VOCABULARY)
         described = {"order": self.order, "words": len(self.vocabulary)}
         save_arrays(directory, KIND, dict(zip(LAYOUT, self.arrays, strict=True)), described, [VOCABULARY])

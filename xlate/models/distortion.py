@@ -17,7 +17,7 @@ from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import DistortionModelConfig
 from xlate.features.block import DISTORTION_FLOATS
 from xlate.kernels.counting.alignment import model1_costs
-from xlate.kernels.features.blocks import DistortionArrays
+from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
 from xlate.kernels.pairs import RIGHT
 from xlate.kernels.search import distortion_decoder
 from xlate.kernels.search.hypotheses import Limits

@@ -42,7 +42,7 @@ def _made(
 ) -> SparseFeatures:
     source, target = ([word_values(kind, side, of_classes) for kind in settings.words] for side in sides)
     families = make_families(settings.reordering, settings.plain, source, target, table, orientations)
-    return SparseFeatures(families, orientations, table, *(side.vocabulary for side in sides))
+    return SparseFeatures(families, orientations, table, sides[0].vocabulary, sides[1].vocabulary)
 
 
 def _sides_of(work: WorkDirectory) -> tuple[Side, Side]:

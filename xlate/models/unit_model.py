@@ -404,7 +404,7 @@ def rows_at(rows: Rows, places: Ints) -> Rows:
 def joined_rows(one: Rows, other: Rows, other_O: Bools) -> Rows:
     """Units of two kinds in one order; `other_O` says which of them are of the second."""
     order_O = np.argsort(np.concatenate([np.flatnonzero(~other_O), np.flatnonzero(other_O)]), kind="stable")
-    columns = {
+    columns: dict[str, Any] = {
         name: (joined_offsets if name == OFFSETS else np.concatenate)([array, vars(other)[name]])
         for name, array in vars(one).items()
     }

@@ -11,11 +11,12 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats32, Ints, Ints32, Uints
 from xlate.arrays.ragged import lengths_of
-from xlate.arrays.ranges import check_lengths, check_rising, check_within, pieces
+from xlate.arrays.ranges import check_rising, check_shapes, check_within, pieces
 from xlate.arrays.stored import (
     HEADER,
     StoredArrays,
     arrays_of,
+    begin_folder,
     check_seals,
     layout_of,
     open_arrays,
@@ -135,8 +136,7 @@ class BlockSet:
 
     def save(self, directory: str | Path) -> None:
         """Writes the phrase table and the counts as folders of arrays."""
-        directory = Path(directory)
-        (directory / HEADER).unlink(missing_ok=True)
+        directory = begin_folder(directory)
         self.table.save(directory / "table")
         save_arrays(directory, KIND, arrays_of(self), {"table": seal_of(directory / "table", PhraseTable.KIND)})
 
@@ -162,14 +162,12 @@ class BlockSet:
 
 def _check(stored: StoredArrays) -> None:
     """Checks that all counts are of the same blocks, and that bigrams are sorted and of existing blocks."""
-    blocks, bigrams = len(stored["count_B"]), len(stored["bigram_keys_U"])
-    same = (blocks,)
-    check_lengths(stored, left_B=same, right_B=same, lexical_B=same, bigram_count_U=(bigrams,))
+    check_shapes(stored)
     check_rising(stored, "bigram_keys_U", strictly=True)
-    for piece in pieces(bigrams):
+    for piece in pieces(len(stored["bigram_keys_U"])):
         keys = np.asarray(stored["bigram_keys_U"][piece])
         for half in (keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)):
-            check_within(stored, "bigram_keys_U", 0, blocks, half)
+            check_within(stored, "bigram_keys_U", 0, len(stored["count_B"]), half)
 
 
 def counts_of(table: PhraseTable, matches: Matches, events: Events, floor: float) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from xlate.align.links import Links
 from xlate.array_types import Floats32, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.arrays.ranges import check_lengths, refuse
+from xlate.arrays.ranges import check_shapes, refuse
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.machine import check_memory
@@ -87,10 +87,10 @@ class Distortion:
 
 def _check(stored: StoredArrays) -> None:
     """Checks that both arrays have one shape, with an odd number of columns."""
-    shape = stored["inbound_VK"].shape
-    check_lengths(stored, outbound_VK=shape)
-    if shape[1] % 2 == 0:
-        raise refuse(stored, "inbound_VK", f"{shape[1]} jumps", "an odd number")
+    check_shapes(stored)
+    size = stored["inbound_VK"].shape[1]
+    if size % 2 == 0:
+        raise refuse(stored, "inbound_VK", f"{size} jumps", "an odd number")
 
 
 def jumps(source: EncodedText, links: Links) -> tuple[Ints, Ints, Ints]:

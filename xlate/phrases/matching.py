@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from xlate.align.links import matched_lengths
 from xlate.array_types import AnyArray, Bools, Ints, Ints8, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
+from xlate.arrays.ranges import check_offsets, check_shapes, check_within, pieces
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError, refuse_if
 from xlate.kernels.counting.matching import PhraseFinder, match_sentences, occurrences, orientation_bigrams
@@ -84,7 +84,7 @@ class Matches:
 def _check(stored: StoredArrays) -> None:
     """Checks that blocks exist, and that every span has a word."""
     rows_M5 = stored["rows_M5"]
-    check_lengths(stored, rows_M5=(len(rows_M5), 5))
+    check_shapes(stored)
     check_offsets(stored, "offsets_S1", len(rows_M5))
     for piece in pieces(len(rows_M5)):
         part = rows_M5[piece]

@@ -13,7 +13,16 @@ import numpy as np
 from xlate.align.lexical import LexicalTable
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints16, Ints32
 from xlate.arrays.ragged import lengths_of, marked_in_rows, offsets_of, places_of
-from xlate.arrays.ranges import PIECE, check_lengths, check_offsets, check_rising, check_within, pieces, refuse
+from xlate.arrays.ranges import (
+    PIECE,
+    check_lengths,
+    check_offsets,
+    check_rising,
+    check_shapes,
+    check_within,
+    pieces,
+    refuse,
+)
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import NO_GAP, InnerLinks, lexical_weights
@@ -100,16 +109,14 @@ class LinkedPairs:
     @classmethod
     def _check(cls, stored: StoredArrays) -> None:
         """Checks the rows, words, counts, scores and links of a stored table."""
-        pairs, links = len(stored["source_B"]), len(stored["link_source_K"])
-        rows = {"target_B": (pairs,), "count_B": (pairs,), "scores_B4": (pairs, 4), "link_offsets_B1": (pairs + 1,)}
-        check_lengths(stored, **rows, link_target_K=(links,))
+        check_shapes(stored)
         sides = (("source", cls.SOURCE), ("target", "target_phrases"))
         for side, texts in sides:
             check_offsets(stored, f"{texts}_offsets", len(stored[f"{texts}_ids"]))
             check_within(stored, f"{texts}_ids", 0, stored.number(f"{side}_words"))
             check_within(stored, f"{side}_B", 0, len(stored[f"{texts}_offsets"]) - 1)
         check_rising(stored, "source_B")
-        check_offsets(stored, "link_offsets_B1", links)
+        check_offsets(stored, "link_offsets_B1", len(stored["link_source_K"]))
         for side, texts in sides:
             _check_links(stored, side, stored[f"{texts}_offsets"])
 
@@ -385,15 +392,13 @@ class RuleTable(LinkedPairs):
     @classmethod
     def _check(cls, stored: StoredArrays) -> None:
         """Also checks non-terminals, orders, and inserted and deleted words."""
-        rules = len(stored["source_B"])
-        check_lengths(stored, swapped_B=(rules,), insertion_B=(rules,), deletion_B=(rules,))
         super()._check(stored)
         source = EncodedText(stored["source_sides_ids"], stored["source_sides_offsets"])
         gaps_P = gaps_of(source)
         check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, gaps_P)
         words_P = np.diff(source.offsets_S1) - gaps_P
         words_Q = np.diff(stored["target_phrases_offsets"])
-        for piece in pieces(rules):
+        for piece in pieces(len(stored["source_B"])):
             ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
             source_B, target_B = np.asarray(stored["source_B"][piece]), np.asarray(stored["target_B"][piece])
             for name, most in (("insertion_B", words_Q[target_B]), ("deletion_B", words_P[source_B])):

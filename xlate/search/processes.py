@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Generic, Protocol, TypeVar, cast
@@ -206,6 +206,15 @@ class Workers(Generic[Result]):
                         raise
                     if not all(child.is_alive() for child in self._children):
                         self.end()
+
+    def each(self, chunks: Iterable[tuple[int, Chunk]]) -> Iterator[list[Result]]:
+        """The results of several chunks, one after the other; raises what `give` and `take` raise."""
+        for chunk in chunks:
+            if self.full:
+                yield self.take()
+            self.give(*chunk)
+        while len(self):
+            yield self.take()
 
     def end(self) -> None:
         """Ends all processes at once: after one has died, or when nobody waits for their current work.

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.machine import Stopped
+from xlate.machine import Stop, Stopped, never
 from xlate.text.lines import clear_left, done_aside, name_aside, unreadable, write_file
 from xlate.text.opening import checked_name, plain_file
 
@@ -81,12 +81,26 @@ MARK_BYTES = 1 << 20
 Strangers = Callable[[Path], list[str]]
 
 
-class WholeFolder:
+@contextlib.contextmanager
+def hidden_folder(final: Path) -> Iterator[Path]:
+    """An empty folder under a hidden name next to `final`; removed at the end unless it has another name by then."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    clear_left(final.parent)
+    hidden = name_aside(final)
+    hidden.mkdir()
+    try:
+        yield hidden
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+        done_aside(hidden)
+
+
+@contextlib.contextmanager
+def whole_folder(final: Path, kind: str, strangers: Strangers, remedy: str) -> Iterator[Path]:
     """A folder that is filled under a hidden name and takes its final name when it is complete.
 
-    A folder that already has the name is replaced if it is empty or carries our mark of the same kind. As a context
-    manager it gives the path to fill, keeps the folder on success, and otherwise leaves nothing behind. If the name is
-    a symbolic link, the folder it leads to is replaced.
+    A folder that already has the name is replaced if it is empty or carries our mark of the same kind. After an error,
+    nothing is left behind. If the name is a symbolic link, the folder it leads to is replaced.
 
     Args:
         final: the folder's name.
@@ -96,58 +110,37 @@ class WholeFolder:
         remedy: what the user can do if there are any.
 
     Raises:
-        InputError: the name belongs to something that is not a folder or not ours, or is a name such as `..`.
+        InputError: the name belongs to something that is not a folder or not ours, perhaps only by the end, or is a
+            name such as `..`.
+        OSError: another process put its folder there at the same moment, or the file system refuses.
     """
+    check_replaceable(final, kind, strangers, remedy)
+    path = Path(os.path.realpath(final)) if final.is_symlink() else final
+    with hidden_folder(path) as hidden:
+        yield hidden
+        check_replaceable(final, kind, strangers, remedy)
+        _sync(hidden)
+        _rename(hidden, path)
 
-    def __init__(self, final: str | Path, kind: str, strangers: Strangers, remedy: str) -> None:
-        self._asked = Path(final), kind, strangers, remedy
-        check_replaceable(*self._asked)
-        self.final = Path(os.path.realpath(final)) if os.path.islink(final) else Path(final)
-        self.final.parent.mkdir(parents=True, exist_ok=True)
-        clear_left(self.final.parent)
-        self.path = name_aside(self.final)
-        self.path.mkdir()
 
-    def keep(self) -> None:
-        """Gives the folder its final name.
-
-        Raises:
-            InputError: a folder that is not ours has meanwhile taken the name.
-            OSError: another process put its folder there at the same moment, or the file system refuses.
-        """
-        check_replaceable(*self._asked)
-        _sync(self.path)
-        older = name_aside(self.final)
-        try:
-            # The old folder is renamed before it is removed: a kill in between leaves no folder without its mark.
-            with contextlib.suppress(FileNotFoundError):
-                os.rename(self.final, older)
-            os.rename(self.path, self.final)
-            _sync(self.final.parent)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.rename(older, self.final)
-            error.filename = str(self.final)
-            raise
-        finally:
-            if self.final.exists():
-                shutil.rmtree(older, ignore_errors=True)
-            done_aside(older)
-
-    def discard(self) -> None:
-        """Removes what was written so far."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        done_aside(self.path)
-
-    def __enter__(self) -> Path:
-        return self.path
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            if kind is None:
-                self.keep()
-        finally:
-            self.discard()
+def _rename(hidden: Path, final: Path) -> None:
+    """Gives a folder its final name."""
+    older = name_aside(final)
+    try:
+        # The old folder is renamed before it is removed: a kill in between leaves no folder without its mark.
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(final, older)
+        os.rename(hidden, final)
+        _sync(final.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.rename(older, final)
+        error.filename = str(final)
+        raise
+    finally:
+        if final.exists():
+            shutil.rmtree(older, ignore_errors=True)
+        done_aside(older)
 
 
 def remove_folder(folder: Path) -> None:
@@ -308,7 +301,7 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def awaited(folder: Path, stop: Stop = never) -> Iterator[None]:
     """Waits until no other process holds the lock of a folder, then holds it; logs which process it waits for.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from xlate.align.aligner import align_with, learn
@@ -49,18 +50,14 @@ def aligned(
     if uses_cluster(cluster):
         make_parts(work.path, cluster, align_part, parts, "links: parts")
     for name, part in parts.items():
-        align_part(str(work.path), name, part, side_by_side=cores() > 1)
+        run_stage(work.path, name, part, partial(align_part, work.path, part, side_by_side=cores() > 1))
     return joined_links((Links(*load_part(work.path / name / LINKS, 3)) for name in parts), scratch)
 
 
-def align_part(path: str, name: str, made_from: Json, side_by_side: bool = False) -> None:
-    """Aligns a part of a training text: a task of `aligned`."""
-    work, rows = WorkDirectory(Path(path)), (made_from["first"], made_from["last"])
-
-    def build(folder: Path) -> Json:
-        source, target = (work.training_tokens(side).part(*rows) for side in SIDES)
-        links = align_with(work.path / MODEL / "model", source, target, side_by_side=side_by_side)
-        save_part(folder / LINKS, (links.source_L, links.target_L, links.offsets_S1))
-        return {"links": len(links.source_L)}
-
-    run_stage(work.path, name, made_from, build)
+def align_part(path: Path, made_from: Json, folder: Path, side_by_side: bool = False) -> Json:
+    """Aligns a part of a training text."""
+    work, rows = WorkDirectory(path), (made_from["first"], made_from["last"])
+    source, target = (work.training_tokens(side).part(*rows) for side in SIDES)
+    links = align_with(path / MODEL / "model", source, target, side_by_side=side_by_side)
+    save_part(folder / LINKS, (links.source_L, links.target_L, links.offsets_S1))
+    return {"links": len(links.source_L)}

@@ -13,7 +13,7 @@ from xlate.errors import InputError, check_choice, refuse_if
 from xlate.settings import Json, plain
 from xlate.text.classes import Tagger, hanta_version, open_tagger, read_classes, write_classes
 from xlate.text.factors import FactorNames
-from xlate.text.folders import Fields, WholeFolder, holds, without_mark
+from xlate.text.folders import Fields, holds, whole_folder, without_mark
 from xlate.text.lines import write_file
 from xlate.work.settings import DataConfig
 from xlate.work.stages import file_hash
@@ -165,7 +165,7 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
     if holds(folder / MADE, wanted):
         return
     remedy = f"move it away, or name another folder than {work}"
-    with WholeFolder(folder, "the built-in corpus", without_mark(MADE, '"seed"'), remedy) as aside:
+    with whole_folder(folder, "the built-in corpus", without_mark(MADE, '"seed"'), remedy) as aside:
         corpus = DemoCorpus(size.seed)
         corpus.write(aside, train=size.train, dev=size.dev, test=size.test, factored=size.factored)
         write_file(aside / MADE, wanted)

@@ -27,7 +27,6 @@ from xlate.text.vocabulary import EncodedText, TokenText
 from xlate.text.word_parts import WordSplitter
 from xlate.work.corpus_files import SIDES, CorpusFiles, word_splits
 from xlate.work.directory import PARTS_OF_WORDS, TRUECASE, WorkDirectory
-from xlate.work.stages import run_stage
 
 PARTS = "corpus-parts"
 LINES, CASING = f"{PARTS}/lines", f"{PARTS}/casing"
@@ -182,41 +181,33 @@ def lines_of(work: Path, name: str, rows: range, size: int) -> list[str]:
     return list(islice(lines, rows.start - firsts.start, rows.stop - firsts.start))
 
 
-def tokenise_part(work: str, name: str, made_from: Json) -> None:
-    """Tokenises a part, leaves out unusable pairs, and counts how words are cased: a task."""
-    part = Part(Path(work), made_from)
-
-    def build(folder: Path) -> Json:
-        tokens = {side: TokenText.of(part.sentences(side)) for side in made_from["sides"]}
-        kept, dropped = list(range(len(part.lines))), dict[str, int]()
-        if made_from["text"] == "train":
-            kept, dropped = drop_unusable(*map(tokens.__getitem__, SIDES), max_words=made_from["max_words"])
-        for side, every in tokens.items():
-            text = TokenText.of(map(every.__getitem__, kept))
-            counts = form_counts(text) if made_from["case"] == "true" else {}
-            count_V = np.array([counts.get(word, 0) for word in text.words], np.int64)
-            PartSide(text, count_V, np.array(kept, np.int64), digests(text)).save(folder / f"{side}.npz")
-        return {"kept": len(kept), "dropped": dropped}
-
-    run_stage(Path(work), name, made_from, build)
+def tokenise_part(work: Path, made_from: Json, folder: Path) -> Json:
+    """Tokenises a part, leaves out unusable pairs, and counts how words are cased."""
+    part = Part(work, made_from)
+    tokens = {side: TokenText.of(part.sentences(side)) for side in made_from["sides"]}
+    kept, dropped = list(range(len(part.lines))), dict[str, int]()
+    if made_from["text"] == "train":
+        kept, dropped = drop_unusable(*map(tokens.__getitem__, SIDES), max_words=made_from["max_words"])
+    for side, every in tokens.items():
+        text = TokenText.of(map(every.__getitem__, kept))
+        counts = form_counts(text) if made_from["case"] == "true" else {}
+        count_V = np.array([counts.get(word, 0) for word in text.words], np.int64)
+        PartSide(text, count_V, np.array(kept, np.int64), digests(text)).save(folder / f"{side}.npz")
+    return {"kept": len(kept), "dropped": dropped}
 
 
-def case_part(work: str, name: str, made_from: Json) -> None:
-    """Cases a tokenised part, splits its words, and counts its words: a task."""
-    part = Part(Path(work), made_from)
-
-    def build(folder: Path) -> Json:
-        for side, language in made_from["sides"].items():
-            learned, split = Path(work) / CASING, made_from["split"] if side == "source" else []
-            cased_as = side if side in SIDES else "target"
-            caser = Truecaser.load(learned / f"{TRUECASE}{cased_as}") if made_from["case"] == "true" else None
-            splitter = WordSplitter.load(learned / PARTS_OF_WORDS, split) if split else None
-            prepared = PreparedSide(Preprocessor(language), made_from["case"], caser, splitter)
-            tokens = part.side("tokens", side).tokens
-            cased = TokenText.of(map(prepared.cased, track(tokens, f"casing {language}")))
-            count_V = np.bincount(cased.text.ids_T, minlength=len(cased.words))
-            PartSide(cased, count_V, NO_INTS, NO_INTS).save(folder / f"{side}.npz")
-            write_lines(folder / f"{side}.lines", map(" ".join, cased))
-        return {"sentences": len(cased)}
-
-    run_stage(Path(work), name, made_from, build)
+def case_part(work: Path, made_from: Json, folder: Path) -> Json:
+    """Cases a tokenised part, splits its words, and counts its words."""
+    part = Part(work, made_from)
+    for side, language in made_from["sides"].items():
+        learned, split = work / CASING, made_from["split"] if side == "source" else []
+        cased_as = side if side in SIDES else "target"
+        caser = Truecaser.load(learned / f"{TRUECASE}{cased_as}") if made_from["case"] == "true" else None
+        splitter = WordSplitter.load(learned / PARTS_OF_WORDS, split) if split else None
+        prepared = PreparedSide(Preprocessor(language), made_from["case"], caser, splitter)
+        tokens = part.side("tokens", side).tokens
+        cased = TokenText.of(map(prepared.cased, track(tokens, f"casing {language}")))
+        count_V = np.bincount(cased.text.ids_T, minlength=len(cased.words))
+        PartSide(cased, count_V, NO_INTS, NO_INTS).save(folder / f"{side}.npz")
+        write_lines(folder / f"{side}.lines", map(" ".join, cased))
+    return {"sentences": len(cased)}

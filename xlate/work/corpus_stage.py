@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -60,7 +60,7 @@ from xlate.work.directory import (
     save_factor,
     save_text,
 )
-from xlate.work.stages import Stage, identity_of, make_parts, read_stage, run_stage
+from xlate.work.stages import BuildPart, Stage, identity_of, make_parts, read_stage, run_stage
 
 
 @dataclass(frozen=True)
@@ -226,9 +226,9 @@ class _Corpus:
         _save_annotations(folder, "train", text)
         return figures
 
-    def _make(self, make: Callable[..., None], step: str, parts: Sequence[Part]) -> None:
+    def _make(self, build: BuildPart, step: str, parts: Sequence[Part]) -> None:
         made_from = {part.name(step): part.made_from for part in parts}
-        make_parts(self.work, self.cluster, make, made_from, f"corpus: {step}")
+        make_parts(self.work, self.cluster, build, made_from, f"corpus: {step}")
 
     def _check_kept(self, parts: Sequence[Part], lines: int) -> int:
         """The number of pairs that can be trained on; warns about the others."""

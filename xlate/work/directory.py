@@ -20,7 +20,7 @@ import numpy as np
 from xlate.align.links import Links, check_positions
 from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
-from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
+from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_shapes, check_within
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER, StoredArrays, arrays_of, layout_of, open_arrays, read_header, save_arrays
 from xlate.errors import InputError
@@ -239,7 +239,7 @@ class WorkDirectory(TextSides):
         """
         if name not in PLANNED:
             return read_stage(self.path, name)
-        return finished_stage(self.path, name, identity_of(self.plan[name])) or self.make(name)
+        return finished_stage(self.path, name, self.plan[name]) or self.make(name)
 
     def make(self, name: str) -> Stage:
         """A planned stage, made now if it is not there yet or damaged; raises what `stage` raises."""
@@ -319,7 +319,8 @@ class WorkDirectory(TextSides):
         source, target = self.encoded
 
         def check(stored: StoredArrays) -> None:
-            check_lengths(stored, offsets_S1=(len(source) + 1,), target_L=(len(stored["source_L"]),))
+            check_shapes(stored)
+            check_lengths(stored, offsets_S1=(len(source) + 1,))
             check_offsets(stored, "offsets_S1", len(stored["source_L"]))
             check_positions(Links(**stored.arrays), np.diff(source.offsets_S1), np.diff(target.offsets_S1))
 

@@ -19,9 +19,9 @@ from xlate.align.copies import balanced_folds, heldout_pairs
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.array_types import Bools, Floats32, Ints
-from xlate.arrays.ranges import check_lengths
+from xlate.arrays.ranges import check_lengths, check_shapes
 from xlate.arrays.scratch import Scratch
-from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
+from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet, counts_of
@@ -157,7 +157,7 @@ class WithoutFold(Estimates):
     @cached_property
     def blocks(self) -> BlockSet:
         """The blocks of the whole text, with those of the other folds marked as known, and the counts there."""
-        stored = open_arrays(self._stage(COUNTS, self._count).folder, KIND, LAYOUT, _check, mapped=False)
+        stored = open_arrays(self._stage(COUNTS, self._count).folder, KIND, LAYOUT, check_shapes, mapped=False)
         arrays = dict(stored.arrays)
         table = self.work.blocks.table
         scores_B4 = np.array(table.scores_B4)
@@ -214,9 +214,3 @@ def part_of(matches: Matches, chosen_S: Bools, known_B: Bools | None) -> Matches
     """The matches of known blocks in some sentences."""
     kept_M = chosen_S[matches.sentence_M]
     return matches.select(kept_M if known_B is None else kept_M & known_B[matches.block_M])
-
-
-def _check(stored: StoredArrays) -> None:
-    size = len(stored["known_B"])
-    same = (size,)
-    check_lengths(stored, count_B=same, left_B=same, right_B=same, lexical_B=same, scores_B2=(size, 2))

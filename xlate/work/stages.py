@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 from xlate.arrays.stored import HEADER, is_whole
-from xlate.cluster import ClusterConfig, opened_cluster, run_tasks, uses_cluster
+from xlate.cluster import ClusterConfig, run_tasks, uses_cluster
 from xlate.errors import InputError, refuse_if
 from xlate.machine import peak_megabytes
 from xlate.progress import speak_in_fork
@@ -25,11 +26,11 @@ from xlate.settings import Json
 from xlate.text.folders import (
     Fields,
     Strangers,
-    WholeFolder,
     awaited,
     check_replaceable,
     holds,
     read_json,
+    whole_folder,
     write_json,
 )
 from xlate.text.lines import unreadable
@@ -75,9 +76,9 @@ def file_hash(path: str | Path) -> str:
         raise unreadable(path, error, "a readable file") from error
 
 
-def finished_stage(work: Path, name: str, identity: str) -> Stage | None:
-    """A stage that was made from the things of this identity, if there is one; its arrays are not looked at."""
-    held = _finished(work / name / MARK)
+def finished_stage(work: Path, name: str, made_from: Mapping[str, Any]) -> Stage | None:
+    """A stage that was made from these things, if there is one; its arrays are not looked at."""
+    held, identity = _finished(work / name / MARK), identity_of(made_from)
     unchanged = held is not None and (held.get("layout"), held["identity"]) == (LAYOUT, identity)
     return Stage(work / name, identity, held["figures"], held["seconds"]) if held and unchanged else None
 
@@ -89,16 +90,15 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     with damaged arrays, or from an earlier version, is made again. If another process is making the stage, this one
     waits for it.
     """
-    wanted = identity_of(identity)
-    if (there := _unchanged(work, name, wanted)) is not None:
+    if (there := _unchanged(work, name, identity)) is not None:
         return there
-    final = work / name
+    final, wanted = work / name, identity_of(identity)
     with awaited(final):
-        if (there := _unchanged(work, name, wanted)) is not None:
+        if (there := _unchanged(work, name, identity)) is not None:
             return there
         start, figures = time.perf_counter(), Json()
         try:
-            with WholeFolder(final, *_asked(work, name)) as aside:
+            with whole_folder(final, *_asked(work, name)) as aside:
                 figures = build(aside)
                 seconds = time.perf_counter() - start
                 record = {
@@ -148,23 +148,22 @@ def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
     with Workers(work, min(cores(), len(tasks)), "prepared") as workers:
         try:
-            for number in range(len(tasks)):
-                workers.give(number, [number])
-            return [workers.take()[0] for _ in tasks]
+            return [found for (found,) in workers.each((number, [number]) for number in range(len(tasks)))]
         except BaseException:
             # After a signal or an error, the results of the others are not needed.
             workers.end()
             raise
 
 
-def make_parts(
-    work: Path, cluster: ClusterConfig, make: Callable[..., None], parts: Mapping[str, Json], words: str
-) -> None:
+# Makes a part in an empty folder, given the work directory and what it is made from; returns figures to record.
+BuildPart = Callable[[Path, Json, Path], Json]
+
+
+def make_parts(work: Path, cluster: ClusterConfig, build: BuildPart, parts: Mapping[str, Json], words: str) -> None:
     """Makes stages that do not depend on each other: in a cluster, or else in forked processes on this machine.
 
     Args:
-        make: a function of a module that makes one by `run_stage`, given the work directory as text, the name of the
-            stage and what it is made from.
+        build: makes one; a function of a module.
         parts: what each is made from, by name. Those that are finished are left alone.
         words: what they are, for the progress.
 
@@ -172,21 +171,25 @@ def make_parts(
         InputError: see `run_tasks` and `side_by_side`.
     """
     left = [
-        (str(work), name, dict(made_from))
+        (build.__module__, build.__name__, str(work), name, dict(made_from))
         for name, made_from in parts.items()
-        if finished_stage(work, name, identity_of(made_from)) is None
+        if finished_stage(work, name, made_from) is None
     ]
-    if not uses_cluster(cluster):
-        side_by_side([partial(make, *task) for task in left])
-    elif left:
-        with opened_cluster(cluster, (work / left[0][1]).parent / "jobs") as opened:
-            for _ in run_tasks(opened, make, left, words):
-                pass
+    if uses_cluster(cluster):
+        run_tasks(cluster, (work / next(iter(parts), "")).parent / "jobs", make_part, left, words)
+    else:
+        side_by_side([partial(make_part, *task) for task in left])
 
 
-def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:
+def make_part(module: str, function: str, work: str, name: str, made_from: Json) -> None:
+    """Makes one of them: a task of `make_parts`."""
+    build: BuildPart = getattr(import_module(module), function)
+    run_stage(Path(work), name, made_from, partial(build, Path(work), made_from))
+
+
+def _unchanged(work: Path, name: str, made_from: Mapping[str, Any]) -> Stage | None:
     """A finished stage whose folders of arrays are all there and unchanged; logs which is not."""
-    stage, final = finished_stage(work, name, wanted), work / name
+    stage, final = finished_stage(work, name, made_from), work / name
     if stage is None:
         return None
     named = {final / str(folder) for folder in (_finished(final / MARK) or {}).get("arrays", [])}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
 
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER
@@ -22,7 +21,7 @@ from xlate.phrases.runs import Runs
 from xlate.settings import Json
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
-from xlate.work.stages import finished_stage, identity_of, make_parts, run_stage
+from xlate.work.stages import finished_stage, make_parts
 
 log = logging.getLogger(__name__)
 # The sentence pairs of a part whose n-grams or phrases a task counts, and the folders of all parts of a stage.
@@ -57,63 +56,52 @@ def count_by_tasks(work: WorkDirectory, stages: Collection[str], cluster: Cluste
         InputError: see `make_parts`.
     """
     for name, folder in PARTS.items():
-        if name in stages and not _is_made(work, name, work.plan[name]):
+        if name in stages and finished_stage(work.path, name, work.plan[name]) is None:
             make_parts(work.path, cluster, COUNTS[name], text_parts(work, folder, work.plan[name]), f"{name}: parts")
 
 
 def _counted(work: WorkDirectory, name: str) -> list[Path]:
     """The folders of the counts of all parts for a stage; none if one is missing."""
     parts = text_parts(work, PARTS[name], work.plan[name])
-    return [work.path / part for part in parts] if all(_is_made(work, *part) for part in parts.items()) else []
+    made = all(finished_stage(work.path, *part) for part in parts.items())
+    return [work.path / part for part in parts] if made else []
 
 
-def count_ngrams(path: str, name: str, made_from: Json) -> None:
-    """Counts the n-grams of a part of a training text: a task of `count_by_tasks`."""
-    work, first, order = WorkDirectory(Path(path)), made_from["first"], made_from["of"]["settings"]["order"]
+def ngram_part(path: Path, made_from: Json, folder: Path) -> Json:
+    """Counts the n-grams of a part of a training text."""
+    work, first, order = WorkDirectory(path), made_from["first"], made_from["of"]["settings"]["order"]
     target = work.training_text("target")
     some = target.part(first, min(first + made_from["size"], len(target)))
-
-    def build(folder: Path) -> Json:
-        with Scratch(work.plan["memory_mb"], folder) as scratch:
-            for number, windows in enumerate(count_windows(some, order, scratch)):
-                windows.save(folder / f"{number:06}")
-        return {"sentences": len(some)}
-
-    run_stage(work.path, name, made_from, build)
+    with Scratch(work.plan["memory_mb"], folder) as scratch:
+        for number, windows in enumerate(count_windows(some, order, scratch)):
+            windows.save(folder / f"{number:06}")
+    return {"sentences": len(some)}
 
 
-def count_part(path: str, name: str, made_from: Json) -> None:
-    """Counts the phrase pairs of a part of a training text: a task of `count_by_tasks`."""
-    memory = WorkDirectory(Path(path)).plan["memory_mb"]
-    save_part(path, name, made_from, memory, phrase_limits(made_from["of"]["max_length"]))
+def phrase_part(path: Path, made_from: Json, folder: Path) -> Json:
+    """Counts the phrase pairs of a part of a training text."""
+    work = WorkDirectory(path)
+    return save_runs(work, made_from, folder, work.plan["memory_mb"], phrase_limits(made_from["of"]["max_length"]))
 
 
-COUNTS = {"lm": count_ngrams, "phrases": count_part}
+COUNTS = {"lm": ngram_part, "phrases": phrase_part}
 
 
-def save_part(path: str, name: str, made_from: Mapping[str, Any], memory_mb: int, limits: RuleLimits) -> None:
-    """Makes a stage of `text_parts`: the runs of its phrase pairs or rules."""
-    work, first = WorkDirectory(Path(path)), made_from["first"]
+def save_runs(work: WorkDirectory, made_from: Json, folder: Path, memory_mb: int, limits: RuleLimits) -> Json:
+    """Writes the runs of the phrase pairs or rules of a part of `text_parts`; returns its figures."""
+    first = made_from["first"]
     rows = first, min(first + made_from["size"], len(work.encoded[0]))
-
-    def build(folder: Path) -> Json:
-        with Runs(memory_mb, folder) as runs:
-            source, target = (text.part(*rows) for text in work.encoded)
-            runs.write(count_pairs(source, target, work.links.part(*rows), limits, runs))
-            runs.save(folder)
-        return {"sentences": rows[1] - rows[0]}
-
-    run_stage(work.path, name, made_from, build)
+    with Runs(memory_mb, folder) as runs:
+        source, target = (text.part(*rows) for text in work.encoded)
+        runs.write(count_pairs(source, target, work.links.part(*rows), limits, runs))
+        runs.save(folder)
+    return {"sentences": rows[1] - rows[0]}
 
 
 def text_parts(work: WorkDirectory, folder: str, of: Json) -> dict[str, Json]:
     """The stages of parts of the training text: what each is made from, by name; `of` is the same for all."""
     firsts = range(0, max(1, len(work.encoded[0])), PART)
     return {f"{folder}/{first}": {"of": dict(of), "first": first, "size": PART} for first in firsts}
-
-
-def _is_made(work: WorkDirectory, name: str, made_from: Json) -> bool:
-    return finished_stage(work.path, name, identity_of(made_from)) is not None
 
 
 def _blocks(work: WorkDirectory, made_from: Json, folder: Path) -> Json:

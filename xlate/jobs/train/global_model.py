@@ -119,7 +119,7 @@ class GlobalMethod(WorkRecipe):
         warn_if_unmoved({"weights": start}, {"weights": weights}, seen)
         saved = kind_of(config.model).saved(system.with_weights(weights), file)
         metadata = {**file.metadata, **made_with(config.model)}
-        save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=metadata)
+        save_weights(run.weights, **saved._asdict(), metadata=metadata)
         steps = len(kept) * g.rounds * g.epochs
         figures = {
             "work": config.work,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
@@ -29,7 +29,7 @@ from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train.recipe import TrainPart
 from xlate.learning.settings import SparseListsConfig
-from xlate.machine import StopFlag, Stopped
+from xlate.machine import Stop, StopFlag, Stopped, never
 from xlate.metrics.bleu import bleu_scores
 from xlate.models.context.runs import classifier_runs, fold_classifier
 from xlate.models.kind import ListedModel
@@ -73,7 +73,7 @@ class Jackknife:
     seed: int = 1
     sparse: UnitFeatures | None = None
 
-    def decode(self, stop: Callable[[], bool] = lambda: False) -> None:
+    def decode(self, stop: Stop = never) -> None:
         """Decodes every missing shard.
 
         Raises:
@@ -91,9 +91,7 @@ class Jackknife:
             if not all(is_whole(path) for path, _ in self._shards(fold, first, PART))
         ]
 
-    def decode_part(
-        self, fold: int, first: int = 0, most: int | None = None, stop: Callable[[], bool] = lambda: False
-    ) -> None:
+    def decode_part(self, fold: int, first: int = 0, most: int | None = None, stop: Stop = never) -> None:
         """Decodes the missing ones of `most` shards of a fold; waits if another process is decoding them.
 
         Raises:
@@ -152,7 +150,7 @@ class Jackknife:
         shards = [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
         return shards[first:][:most]
 
-    def _decode_fold(self, fold: int, wanted: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> None:
+    def _decode_fold(self, fold: int, wanted: Sequence[tuple[Path, Ints]], stop: Stop) -> None:
         if stop():
             raise Stopped
         system = self.model.opened(fold, self.weights, self.sparse, self.decoder)

@@ -27,9 +27,9 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, pool, spread_within_lists, under_templates
 from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter, held_out
-from xlate.cluster import opened_cluster, run_tasks, uses_cluster
+from xlate.cluster import run_tasks, uses_cluster
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import identity_of_training, read_config, to_yaml
+from xlate.config.stored import config_of_task, identity_of_training
 from xlate.errors import refuse_if
 from xlate.jobs.train.jackknife import PART, Jackknife, fold_classifiers, headroom
 from xlate.jobs.train.recipe import (
@@ -47,11 +47,9 @@ from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
 from xlate.models.kind import ListedModel, kind_of
 from xlate.progress import tell, track
-from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.settings import Json, plain
 from xlate.text.folders import awaited, remove_folder
-from xlate.text.lines import write_file
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
@@ -155,32 +153,28 @@ def decode_folds(made: Jackknife, config: TrainConfig, base: Path, run: Run, lea
         made: the lists.
         config: of the model, the decoder, the seed and the cluster.
         base: the run of the float weights.
-        run: holds the configuration for the tasks.
+        run: the training, which may be stopped.
         learned: the weights of a former round, if they are used.
 
     Raises:
         Stopped: the run was stopped.
     """
     stop = run.stop.__bool__
-    if uses_cluster(config.cluster) and (parts := made.missing()):
-        file = run.directory.checkpoint / "decoding.yaml"
-        write_file(file, to_yaml(config).encode())
-        given = str(file), str(base), learned and str(learned), plain(made.settings), str(made.folder)
-        with opened_cluster(config.cluster, run.path / ".submitit") as cluster:
-            for _ in run_tasks(cluster, decode_part, [(*given, *part) for part in parts], "decoding: parts", stop):
-                pass
+    if uses_cluster(config.cluster):
+        given = plain(config), str(base), learned and str(learned), plain(made.settings), str(made.folder)
+        tasks = [(*given, *part) for part in made.missing()]
+        run_tasks(config.cluster, run.path / ".submitit", decode_part, tasks, "decoding: parts", stop)
     # Looks whether all shards are here.
     made.decode(stop)
 
 
-def decode_part(file: str, base: str, learned: str | None, lists: Json, folder: str, fold: int, first: int) -> None:
+def decode_part(given: Json, base: str, learned: str | None, lists: Json, folder: str, fold: int, first: int) -> None:
     """Decodes a part of a fold: a task of `decode_folds`.
 
     Raises:
         InputError: this process would make other lists than the one that gave the task.
     """
-    config = read_config(file, TrainConfig)
-    settings = SparseListsConfig(**lists)
+    config, settings = config_of_task(given, TrainConfig), SparseListsConfig(**lists)
     model, theta, phi_F = _opened(config, base, learned, settings.folds)
     weights, sparse = (theta, None) if phi_F is None else (model.weighted(theta, phi_F), model.features)
     made = Jackknife(config.work_directory, model, weights, config.decoder, settings, config.seed, sparse)
@@ -188,9 +182,9 @@ def decode_part(file: str, base: str, learned: str | None, lists: Json, folder: 
     made.decode_part(fold, first, PART)
 
 
-def decode_dev_part(base: str, learned: str, folder: str, number: int, size: int) -> None:
+def decode_dev_part(given: Json, base: str, learned: str, folder: str, number: int, size: int) -> None:
     """Decodes a part of the text to tune on with the learned weights: see `tuning.decode_part`."""
-    config = read_config(Path(folder) / CONFIG_FILE, TrainConfig)
+    config = config_of_task(given, TrainConfig)
     model, theta, phi_F = _opened(config, base, learned, config.loss.lists.folds)
     assert phi_F is not None
     write_part(config, model.to_tune(theta, phi_F), Path(folder), number, size)

@@ -37,6 +37,7 @@ from xlate.learning.run import Run
 from xlate.learning.settings import OnlineSourceConfig
 from xlate.learning.tuning import fingerprint
 from xlate.losses.loss import loss_of, losses
+from xlate.machine import never
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.models.phrase.training import by_fold
 from xlate.models.tuned import TunedByFold, TunedSystem
@@ -104,7 +105,7 @@ class OnlineTraining(DecoderRecipe):
         """Learns, writes the weights, and translates the dev set, and the test set if asked."""
         config, source, tuned = self.config, self.config.source, self.tuned
         system = tuned.system
-        translated = NbestLists(system, self.text, source.nbest, bool, objective_of(source), words=True)
+        translated = NbestLists(system, self.text, source.nbest, never, objective_of(source), words=True)
         # Shards have their own processes.
         with ListsOfSentences(self.decodes, translated, source.processes if source.shards == 1 else 1) as lists:
             scale, objective, trained_D = self._scale(lists), objective_of(source), system.trained_D
@@ -309,12 +310,9 @@ class ListsOfSentences:
         assert self._workers is not None
         self._shared.put(weights)
         chunk = -(-len(left) // (CHUNKS * self.processes))
-        for start in range(0, len(left), chunk):
-            if self._workers.full:
-                found += self._workers.take()
-            self._workers.give(size, left[start : start + chunk])
-        while len(self._workers):
-            found += self._workers.take()
+        chunks = ((size, left[start : start + chunk]) for start in range(0, len(left), chunk))
+        for some in self._workers.each(chunks):
+            found += some
         return self.lists.listed(found, sentences)
 
     def _decoded(self, weights: Weights, rows: Sequence[int], size: int) -> list[CandidateBatch]:

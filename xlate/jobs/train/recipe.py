@@ -169,8 +169,7 @@ def with_tuned(
     config: TrainConfig, work: WorkDirectory | None, run: Run, tuned: ToTune, weights: Weights, step: int
 ) -> Json:
     """Writes the tuned weights of a run and translates with them; returns the figures of both."""
-    saved = tuned.saved(weights)
-    save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
+    save_weights(run.weights, **tuned.saved(weights)._asdict(), metadata=tuned.metadata)
     active = {"active_features": weights.active} if len(weights.sparse_F) else {}
     measured = measured_splits(config, work, run, step)
     return {"work": config.work, **active, "weights": {"dense": rounded(weights)}, **measured}

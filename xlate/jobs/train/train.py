@@ -19,7 +19,7 @@ from typing import Any
 
 from xlate.cluster import uses_cluster
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
+from xlate.config.stored import config_of_task, identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
 from xlate.errors import InputError, check_choice, refuse_if
 from xlate.features.phrase_sparse import check_sparse
 from xlate.jobs.train.combination import CombinationTraining
@@ -101,9 +101,9 @@ def train(
             raise AnotherRun(error.path, error.differences, together + remedy) from error
 
 
-def train_row(file: str, folder: str, given: list[str], sweep: str) -> str:
-    """Trains a run of a sweep, whose settings are in a file; returns its folder: a task of `cli.sweeps.train_rows`."""
-    train(read_config(file, TrainConfig), Path(folder), given, Path(sweep))
+def train_row(config: Json, folder: str, given: list[str], sweep: str) -> str:
+    """Trains a run of a sweep; returns its folder: a task of `cli.sweeps.train_rows`."""
+    train(config_of_task(config, TrainConfig), Path(folder), given, Path(sweep))
     return folder
 
 

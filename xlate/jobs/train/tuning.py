@@ -20,9 +20,9 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import listed
 from xlate.candidates.store import CandidateStore, is_whole, shard_path
-from xlate.cluster import ClusterConfig, opened_cluster, run_tasks, uses_cluster
+from xlate.cluster import run_tasks, uses_cluster
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config, to_yaml
+from xlate.config.stored import config_of_task
 from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.recipe import (
     Recipe,
@@ -35,17 +35,16 @@ from xlate.learning.run import Run
 from xlate.learning.tuning import Optimise, Tuning, fingerprint, write_lists
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import Loss, loss_of
-from xlate.machine import Stopped
+from xlate.machine import Stop, Stopped, never
 from xlate.metrics.objective import BLEU, Objective
 from xlate.metrics.score import measure_sentences
 from xlate.models.kind import ToTune, kind_of
 from xlate.models.tuned import TunedSystem
 from xlate.progress import track
-from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, load_weights, save_weights
-from xlate.settings import Json
+from xlate.settings import Json, plain
 from xlate.text.folders import awaited, read_json, remove_folder, write_json
-from xlate.text.lines import read_lines, write_file
+from xlate.text.lines import read_lines
 from xlate.text.tokens import MAX_WORDS
 from xlate.text.vocabulary import EncodedText, Numbering
 from xlate.tuners.gradient import descend, pro
@@ -135,7 +134,7 @@ def tune(
 
     With `before`, figures of earlier learning that the summary includes, tuning starts from tuned weights. These often
     stay the best, which is logged without a warning. `part` is the task that decodes a part of the text, followed by
-    its first arguments; by default `decode_part`.
+    its arguments after the configuration; by default `decode_part`.
 
     Raises:
         InputError: invalid settings; see `run_tasks`.
@@ -149,14 +148,13 @@ def tune(
     def decoded_in_parts(weights: Weights) -> CandidateBatch:
         folder = _parts_folder(run.directory.checkpoint, tuned, weights)
         folder.mkdir(parents=True, exist_ok=True)
-        write_file(folder / CONFIG_FILE, to_yaml(replace(config, cluster=ClusterConfig())))
         write_json(folder / TEXT, asdict(text))
         save_weights(folder / WEIGHTS_FILE, {ROUND: weights})
         shards = [shard_path(folder, number) for number in range(-(-len(text) // PART))]
-        tasks = [(*given, str(folder), number, PART) for number, shard in enumerate(shards) if not is_whole(shard)]
-        with opened_cluster(config.cluster, run.path / ".submitit") as cluster:
-            for _ in run_tasks(cluster, function, tasks, "decoding: parts", run.stop.__bool__):
-                pass
+        first = plain(config), *given, str(folder)
+        tasks = [(*first, number, PART) for number, shard in enumerate(shards) if not is_whole(shard)]
+        submitted, stop = run.path / ".submitit", run.stop.__bool__
+        run_tasks(config.cluster, submitted, function, tasks, "decoding: parts", stop)
         found = CandidateStore.of_shards(shards, mapped=False).arrays
         remove_folder(folder)
         return found
@@ -183,9 +181,9 @@ def tune(
     }
 
 
-def decode_part(folder: str, number: int, size: int) -> None:
+def decode_part(given: Json, folder: str, number: int, size: int) -> None:
     """Decodes `size` sentences of a text to tune on: a task of `tune`."""
-    config = read_config(Path(folder) / CONFIG_FILE, TrainConfig)
+    config = config_of_task(given, TrainConfig)
     work = config.work_directory if config.work else None
     write_part(config, kind_of(config.model).to_tune(config, work), Path(folder), number, size)
 
@@ -204,7 +202,9 @@ def write_part(config: TrainConfig, tuned: ToTune, folder: Path, number: int, si
             text = read_json(folder / TEXT, "a text to tune on", f"remove {folder}")
             part = TuningText(**{side: rows[number * size :][:size] for side, rows in text.items()})
             objective = Objective.of(settings.metric, settings.gain)
-            write_lists(shard, weights, NbestLists(tuned.system, part, settings.nbest, bool, objective).decode(weights))
+            write_lists(
+                shard, weights, NbestLists(tuned.system, part, settings.nbest, never, objective).decode(weights)
+            )
 
 
 def _parts_folder(checkpoint: Path, tuned: ToTune, weights: Weights) -> Path:
@@ -236,7 +236,7 @@ class NbestLists:
     system: TunedSystem
     text: TuningText
     size: int
-    stop: Callable[[], bool]
+    stop: Stop
     objective: Objective = BLEU
     words: bool = False
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, refuse
+from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_shapes, check_within, refuse
 from xlate.arrays.stored import (
     HEADER,
     StoredArrays,
     arrays_of,
+    begin_folder,
     check_seals,
     layout_of,
     open_arrays,
@@ -132,9 +133,7 @@ class _Rules:
 
 def save_grammar(folder: str | Path, grammar: SynchronousGrammar, model: NgramModel | None) -> None:
     """Writes a grammar, and its language model if there is one, into a folder."""
-    folder, scfg = Path(folder), grammar.scfg
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / HEADER).unlink(missing_ok=True)
+    folder, scfg = begin_folder(folder), grammar.scfg
     vocabulary = Vocabulary.build(words_of((*rule.source, *rule.target)) for rule in scfg.rules)
     # All labels in use are on the left side of a rule, or that of copied words.
     labels = list(dict.fromkeys((grammar.goal, grammar.copy_label, *(rule.lhs for rule in scfg.rules))))
@@ -209,18 +208,18 @@ def _sides(text: EncodedText) -> Iterator[list[int]]:
 
 def _check(stored: StoredArrays) -> None:
     """Checks that all numbers lead to words, labels and names, and that the gaps of both sides belong together."""
+    check_shapes(stored)
     rules, columns = stored["dense_BD"].shape
     labels, names = (len(read_lines(stored.folder / name)) for name in (LABELS, NAMES))
-    words, places = len(Vocabulary.load(stored.folder / VOCABULARY)), len(stored["sparse_name_V"])
+    words = len(Vocabulary.load(stored.folder / VOCABULARY))
     if max(stored.number("goal"), stored.number("copied")) >= labels or columns > names:
         seen = f"labels {stored.metadata['goal']} and {stored.metadata['copied']}, {columns} columns"
         raise unusable(stored.folder / HEADER, "not a complete grammar", seen, f"{labels} labels, {names} names")
-    check_lengths(stored, lhs_B=(rules,), limit_B=(rules,), sparse_value_V=(places,))
-    check_lengths(stored, source_offsets=(rules + 1,), target_offsets=(rules + 1,), sparse_offsets_B1=(rules + 1,))
+    check_lengths(stored, source_offsets=(rules + 1,), target_offsets=(rules + 1,))
     for side in ("source", "target"):
         check_offsets(stored, f"{side}_offsets", len(stored[f"{side}_ids"]))
         check_rising(stored, f"{side}_offsets", strictly=True)
-    check_offsets(stored, "sparse_offsets_B1", places)
+    check_offsets(stored, "sparse_offsets_B1", len(stored["sparse_name_V"]))
     check_within(stored, "lhs_B", 0, labels)
     check_within(stored, "limit_B", 0, NO_LIMIT + 1)
     check_within(stored, "source_ids", -labels, words)

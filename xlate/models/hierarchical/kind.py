@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,12 +31,13 @@ from xlate.phrases.runs import Runs
 from xlate.phrases.settings import RuleSettings
 from xlate.phrases.table import RuleTable, gaps_of
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.settings import Json
 from xlate.text.folders import remove_folder
 from xlate.tuners.settings import ONLINE
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
 from xlate.work.stages import Stage, finished_stage, identity_of, make_parts, run_stage
-from xlate.work.text_stages import save_part, text_parts
+from xlate.work.text_stages import save_runs, text_parts
 
 if TYPE_CHECKING:
     # Only for training; translating does not need it.
@@ -209,9 +210,9 @@ def rule_stage(
     estimates = without or Estimates(work)
     name = str(estimates.folder / "rules" / identity_of(asked)[:12])
     parts: dict[str, dict[str, Any]] = {}
-    if cluster and uses_cluster(cluster) and finished_stage(work.path, name, identity_of(identity)) is None:
+    if cluster and uses_cluster(cluster) and finished_stage(work.path, name, identity) is None:
         parts = text_parts(work, f"{name}-parts", {**identity, "memory_mb": settings.memory_mb})
-        make_parts(work.path, cluster, count_part, parts, "rules: parts")
+        make_parts(work.path, cluster, rule_part, parts, "rules: parts")
     counted = [work.path / part for part in parts]
     stage = run_stage(work.path, name, identity, lambda folder: _build(estimates, settings, folder, counted))
     if counted:
@@ -219,10 +220,10 @@ def rule_stage(
     return stage
 
 
-def count_part(path: str, name: str, made_from: Mapping[str, Any]) -> None:
-    """Counts the rules of a part of a training text: a task of `rule_stage`."""
+def rule_part(path: Path, made_from: Json, folder: Path) -> Json:
+    """Counts the rules of a part of a training text."""
     settings = RuleSettings(**made_from["of"]["rules"], memory_mb=made_from["of"]["memory_mb"])
-    save_part(path, name, made_from, settings.memory_mb, rule_limits(settings))
+    return save_runs(WorkDirectory(path), made_from, folder, settings.memory_mb, rule_limits(settings))
 
 
 def _build(estimates: Estimates, settings: RuleSettings, folder: Path, counted: Sequence[Path]) -> dict[str, Any]:

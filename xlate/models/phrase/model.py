@@ -12,7 +12,16 @@ import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Floats
 from xlate.arrays.ranges import check_hash_table, check_lengths, check_within
-from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
+from xlate.arrays.stored import (
+    HEADER,
+    StoredArrays,
+    begin_folder,
+    check_seals,
+    open_arrays,
+    save_arrays,
+    seal_of,
+    unusable,
+)
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import slots_of
 from xlate.features.phrase_sparse import SparseFeatures
@@ -280,9 +289,7 @@ REORDERING = "reordering"
 
 def save_phrase_model(folder: str | Path, model: PhraseModel) -> None:
     """Writes a model into a folder: the finder of its source phrases and its reordering, table and LM below."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / HEADER).unlink(missing_ok=True)
+    folder = begin_folder(folder)
     model.table.save(folder / "table")
     for name, vocabulary in zip(VOCABULARIES, (model.source_vocabulary, model.target_vocabulary), strict=True):
         vocabulary.save(folder / name)
