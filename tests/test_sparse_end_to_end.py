@@ -29,7 +29,7 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import PHRASES
+from xlate.features.phrase_sparse import PHRASES, STEP
 from xlate.jobs.train import tuning
 from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
@@ -332,15 +332,26 @@ def test_lists_of_a_second_decoding_are_pooled(own_work: Path, sparse_run: Path,
 
 
 def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sparse_run: Path) -> None:
-    """Sparse weights of the whole text's features, seen from a fold's table, score its derivations the same."""
+    """Sparse weights of the whole text's features, seen from a fold's table, score its derivations the same.
+
+    Its lists name pairs by their numbers in the whole text's table.
+    """
     whole = opened(sparse_run, 20).system
     assert whole.model.sparse is not None
     models = PhraseLists(config_of_run(sparse_run), WorkDirectory(own_work), sparse_run, 3)
     model = load_phrase_model(models.stage(1).folder / "model")
-    rows = models.rows.of(model.table)
+    rows, words = models.rows.of(model.table), ["nirka", "no", "holdo", "va", "bolko", "ast", "."]
+    table, vocabulary = whole.model.table, whole.model.source_vocabulary
+    system = models.opened(1, whole.weights, whole.model.sparse, whole.search)
+    for unit in system.hypotheses(system.decoder, words).units[0].tolist():
+        step = dict(zip(STEP, unit, strict=True))
+        if step["pair"] >= 0:
+            said = table.source_phrases[int(table.source_B[step["pair"]])]
+            assert vocabulary.ids(words[step["start"] :][: step["source_length"]]).tolist() == said.tolist()
+    assert rows.pair_B.tolist() != list(range(len(rows.pair_B)))
     features = replace(whole.model.sparse, table=model.table, rows=dict(zip(PHRASES, rows, strict=True)))
     decoder = PhraseDecoder(replace(model, sparse=features), whole.weights_D, whole.search, True, whole.sparse_F)
-    found = decoder.translate(["nirka", "no", "holdo", "va", "bolko", "ast", "."])
+    found = decoder.translate(words)
     assert len(found) > 5
     for derivation in found:
         steps = [replace(step, unit=int(rows.pair_B[step.unit]) if step.unit >= 0 else -1) for step in derivation.steps]

@@ -8,9 +8,18 @@ from pathlib import Path
 import pytest
 import yaml
 
+from xlate import settings
+from xlate.cluster import BoxConfig, ClusterConfig
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import defaults_of_training, identity_of_training, read_config, to_yaml, varied_settings
+from xlate.config.stored import (
+    config_of_task,
+    defaults_of_training,
+    identity_of_training,
+    read_config,
+    to_yaml,
+    varied_settings,
+)
 from xlate.errors import InputError
 from xlate.report.run_directory import flat, identity_hash, plain
 
@@ -31,6 +40,14 @@ def test_what_was_written_comes_back(config: TrainConfig, tmp_path: Path) -> Non
         config.loss.tune.tolerance = 1e-7
         (tmp_path / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
         assert read_config(tmp_path / "config.yaml", TrainConfig) == config
+
+
+def test_a_task_has_the_settings_of_its_command_and_gives_no_tasks(config: TrainConfig) -> None:
+    for work in ("w", "0x10", "no", "1e-7", "null", ""):
+        given = settings.plain(replace(config, work=work, cluster=BoxConfig("box", 2)))
+        assert config_of_task(given, TrainConfig) == replace(config, work=work, cluster=ClusterConfig())
+    with pytest.raises(InputError, match=r"(?s)refers to a missing one.*without \$\{"):
+        config_of_task({**given, "work": "a${b}"}, TrainConfig)
 
 
 @pytest.mark.parametrize(

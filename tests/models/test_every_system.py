@@ -304,6 +304,10 @@ def test_lines_and_explanations(system: AnySystem) -> None:
             assert float(fields[3]) == pytest.approx(derivation.score, rel=1e-6)
             assert len(fields[4].split()) == len(derivation.blocks) == len(system.orientations(derivation))
             assert f"sum {derivation.score:.4f}" in system.explain(words, derivation)
+            parts = [weight * value for _, weight, value in system.contributions(derivation)]
+            assert sum(parts) == pytest.approx(derivation.features_D @ system.weights_D)
+            assert all(parts)
+            assert [*map(abs, parts)] == sorted(map(abs, parts), reverse=True)
 
 
 def test_the_sparse_features_of_steps_add_up_to_their_sum(system: AnySystem) -> None:

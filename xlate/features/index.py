@@ -31,7 +31,7 @@ class FeatureIndex(Protocol):
 
     @property
     def sizes(self) -> Sizes:
-        """Its families; these must be equal for the weights of one index to fit another."""
+        """Its families, with the number of features of each; equal if the weights of one index fit another."""
 
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:
         """The names of some features, in the order of `ids`, with `members` words after the name of each word class."""

@@ -105,6 +105,7 @@ class TunedBlocks(TunedCosts):
         held: Weights = self.system.weights
         return held
 
+    # There is no sum of sparse features whose weight would scale theirs.
     weighted = TunedSystem.weighted
 
     def listing(self, weights: Weights, decoder: AnyBlockSystem, words: Sequence[str]) -> CandidateBatch:  # noqa: ARG002
