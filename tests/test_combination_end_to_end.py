@@ -21,11 +21,13 @@ from xlate.config.load import load
 from xlate.config.schema import PrepareConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.jobs.train.combination import CombinationTraining, parts_of
+from xlate.jobs.train.recipe import DRAWN
 from xlate.jobs.train.rerank import RankTraining
-from xlate.models.rerank.combination import system_folders
+from xlate.models.rerank.combination import CombinedSystem, system_folders
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import load_weights
 from xlate.tuners.settings import MiraConfig
+from xlate.work.directory import WorkDirectory
 
 KEYS = " ".join(["model=phrase", *FEW, *SEARCH])
 SYSTEMS = [f"plain={KEYS} loss=mira", f"unordered={KEYS} loss=mert loss.tune.restarts=2 model.reordering=none"]
@@ -64,6 +66,14 @@ def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Pa
         )
 
 
+def test_what_is_chosen_from_the_lists_is_what_is_translated(work: Path, combined: Path, tmp_path: Path) -> None:  # noqa: F811
+    lines = WorkDirectory(work).source_lines("dev")
+    (tmp_path / "dev").write_text("".join(f"{line}\n" for line in lines))
+    translated(combined, tmp_path, f"input={tmp_path / 'dev'}")
+    assert (tmp_path / "out.txt").read_text() == (combined / "dev.out").read_text()
+    assert len(lines) > DRAWN
+
+
 def test_an_explanation_says_which_system_translated_and_why_it_was_chosen(
     combined: Path, tmp_path: Path, remarked: Said
 ) -> None:
@@ -90,7 +100,15 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
         patch.setattr(RankTraining, "learn", killed)
         assert main(given) != 0
     listed = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")}
+    translate, translated_again = CombinedSystem.translate, []
+
+    def noted(self: CombinedSystem, words: Any) -> Any:
+        translated_again.append(words)
+        return translate(self, words)
+
+    monkeypatch.setattr(CombinedSystem, "translate", noted)
     succeed(*given)
+    assert len(translated_again) == DRAWN
     assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")} == listed
     made, whole = (
         load_weights(folder / "weights.safetensors").sets["rerank"] for folder in (tmp_path / "run", combined)

@@ -18,6 +18,7 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import sums_of_run
 from xlate.errors import refuse_if
+from xlate.formats.moses_table import unescape_bars
 from xlate.formats.nbest_file import NbestFile, named_files
 from xlate.formats.nbest_list import Hypothesis, write_nbest
 from xlate.jobs.train.recipe import dev_set, measured_splits, refuse_base
@@ -37,14 +38,18 @@ from xlate.models.rerank.combination import (
     listing,
     system_folders,
 )
+from xlate.models.rerank.lists import SentenceLines, given_list
+from xlate.models.rerank.ranker import Ranker
 from xlate.models.run_files import weights_path
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tables import Column, Table
+from xlate.scoring.feature_weights import rescored
 from xlate.search.processes import each_arriving
 from xlate.settings import Json
 from xlate.text.batches import Batches
 from xlate.text.lines import read_lines, write_lines
+from xlate.text.tokens import split_tokens
 from xlate.tuners.settings import TuneConfig
 
 log = logging.getLogger(__name__)
@@ -88,7 +93,8 @@ class CombinationTraining(RankTraining):
             self.train_part(part, folder, run.stop)
         start = time.perf_counter()
         self.config = replace(config, **self._given(run))
-        figures = {**super().learn(run), "work": config.work, **measured_splits(config, self.work, run, 0)}
+        figures = {**super().learn(run), "work": config.work}
+        figures |= measured_splits(config, self.work, run, 0, known=self._chosen(run))
         folders = system_folders(config.model.systems, run.path)
         systems = {name: RunDirectory.open(folder).summary or {} for name, folder in folders.items()}
         seconds = [*(held.get("seconds") for held in systems.values()), time.perf_counter() - start]
@@ -153,6 +159,15 @@ class CombinationTraining(RankTraining):
             "references": [*map(str, references)],
             "nbest_source": str(source),
         }
+
+    def _chosen(self, run: Run) -> dict[tuple[str, ...], list[str]]:
+        """What the ranker chooses from the lists: the words of a translation, by those of the sentence."""
+        nbest, lines = given_list(self.config), enumerate(map(" ".join, self.text.sources))
+        sources = SentenceLines("dev", {number: (number + 1, line) for number, line in lines})
+        ranked = Ranker.open(run.path).scored(nbest.lists(), nbest.path, sources)
+        best = [group[0].text for lists, score_C, _ in ranked for group in rescored(lists, score_C)]
+        words = ([unescape_bars(word) for word in split_tokens(text)] for text in best)
+        return dict(zip(map(tuple, self.text.sources), words, strict=True))
 
     def _scored(self, lists: NbestFile, scoring: ScoringRuns) -> Iterator[Hypothesis]:
         """The hypotheses of merged lists, with the scores of some runs."""

@@ -299,12 +299,17 @@ def _same(before: Weights, after: Weights) -> bool:
     return bool(np.allclose(one / sizes[0], other / sizes[1], rtol=1e-9, atol=1e-12))
 
 
-# The number of translations that are drawn and explained.
-PICTURES = 4
+# The number of translations that are drawn and explained, and of known ones that these are chosen from.
+PICTURES, DRAWN = 4, 20
 
 
 def measured_splits(
-    config: TrainConfig, work: WorkDirectory | None, run: Run, step: int, system: AnySystem | None = None
+    config: TrainConfig,
+    work: WorkDirectory | None,
+    run: Run,
+    step: int,
+    system: AnySystem | None = None,
+    known: Mapping[tuple[str, ...], list[str]] | None = None,
 ) -> Json:
     """Translates `dev` and, with `measure_test`, `test`, if there are such sets, into SPLIT.out and measures them.
 
@@ -312,7 +317,8 @@ def measured_splits(
     sentences, how fast they were translated, and source words per block.
 
     Samples and pictures are shown only for the dev set. Case counts unless the work directory was prepared lowercased.
-    `system`, if given, translates in place of the run's own, for runs that cannot translate on their own.
+    `system`, if given, translates in place of the run's own, for runs that cannot translate on their own. The
+    translations of some sentences may be `known`; only the first ones of these are made again, to be drawn and timed.
     """
     figures: Json = {}
     for split in ("dev", "test") if config.measure_test else ("dev",):
@@ -322,13 +328,17 @@ def measured_splits(
             dev_set(config, work) if split == "dev" else (work.source_lines(split), work.references(split))
         )
         translator = Translator.of_run(config, run.path) if system is None else Translator(work, system)
+        found = [known.get(tuple(work.source_tokens(line))) if known else None for line in lines]
+        made = [number for number, tokens in enumerate(found) if tokens is None or number < DRAWN]
         start = time.perf_counter()
-        translations = list(translator.translate(lines))
+        translations = list(translator.translate([lines[number] for number in made]))
         seconds = time.perf_counter() - start
-        texts = [t.text for t in translations]
+        texts = ["" if tokens is None else work.target_text(tokens) for tokens in found]
+        for number, translation in zip(made, translations, strict=True):
+            texts[number] = translation.text
         write_lines(run.path / f"{split}.out", texts)
         if split == "dev":
-            _show(config, translations, lines, references, run.reporter, step)
+            _show(config, translations, texts, lines, references, run.reporter, step)
         if not references:
             continue
         evaluation = evaluate(texts, references, lowercase=work.lowercased, measures=config.measures)
@@ -353,13 +363,14 @@ def dev_set(config: TrainConfig, work: WorkDirectory) -> tuple[list[str], list[l
 def _show(
     config: TrainConfig,
     translations: list[Translation],
+    texts: list[str],
     lines: list[str],
     references: list[list[str]],
     reporter: Reporter,
     step: int,
 ) -> None:
     """Sends the reporter sample translations, and pictures and explanations of those with most reordering."""
-    columns = {"source": lines, "translation": [t.text for t in translations]}
+    columns = {"source": lines, "translation": texts}
     columns |= {"reference": references[0]} if references else {}
     table = Table([Column(title, texts[: config.samples]) for title, texts in columns.items()])
     reporter.text("samples/dev", table.markdown(), step)
