@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints
-from xlate.arrays.ragged import row_numbers
 from xlate.candidates.lists import ngram_statistics
 from xlate.errors import refuse_if
+from xlate.kernels.memory import best_of_rows
 from xlate.kernels.search.lattice_passes import best_path, product
 from xlate.metrics.bleu import ORDER, ReferenceAutomaton, bleu_scores, sentence_bleu
 from xlate.search.beam import Words
@@ -220,6 +220,4 @@ def _choice(stats_CK: AnyArray, chosen_I: Ints) -> Choice:
 
 def best_of_each(score_C: AnyFloats, offsets_I1: Ints) -> Ints:
     """The place of the highest score in each list; ties go to the first."""
-    lists = row_numbers(offsets_I1)
-    order = np.lexsort((-score_C, lists))
-    return order[offsets_I1[:-1]]
+    return best_of_rows(np.ascontiguousarray(score_C, np.float64), offsets_I1, 1)

@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints
-from xlate.arrays.ragged import places_in_rows, places_of_keys, row_numbers
+from xlate.arrays.ragged import places_in_rows, places_of_keys
+from xlate.kernels.memory import best_of_rows
 from xlate.kernels.search.predictions import PhraseSpans, Predicted
 from xlate.models.context.model import ContextModel, DistanceModel
 from xlate.models.phrase.model import SentencePhrases
@@ -103,7 +104,7 @@ class PredictedScores:
         if self.threshold <= 0.0 and not self.best:
             return log_C
         sizes = np.diff(found.offsets_I1)
-        order = np.lexsort((-found.log_C, row_numbers(found.offsets_I1)))
+        order = best_of_rows(found.log_C, found.offsets_I1, len(found.log_C))
         rank_C = np.empty(len(order), np.int64)
         rank_C[order] = places_in_rows(found.offsets_I1)
         allowed_C = found.log_C >= log_share(self.threshold)
