@@ -25,7 +25,7 @@ from xlate.arrays.ragged import gathered, row_numbers
 from xlate.config.stored import config_of_run
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
 from xlate.models.kind import open_system
-from xlate.phrases.table import GAP, RuleTable, select_phrases
+from xlate.phrases.table import GAP, RuleTable
 from xlate.text.vocabulary import EncodedText
 
 MOST = 25
@@ -56,8 +56,8 @@ def selected(table: RuleTable, rows_N: NDArray[np.int64]) -> RuleTable:
     own = ("swapped_B", "count_B", "scores_B4", "insertion_B", "deletion_B")
     return replace(
         table,
-        source_sides=select_phrases(table.source_sides, sides),
-        target_phrases=select_phrases(table.target_phrases, phrases),
+        source_sides=table.source_sides.select(sides),
+        target_phrases=table.target_phrases.select(phrases),
         source_B=source_N.astype(np.int32),
         target_B=target_N.astype(np.int32),
         link_offsets_B1=link_offsets_N1,

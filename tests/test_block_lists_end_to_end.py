@@ -29,7 +29,6 @@ from xlate.models.kind import event_kind, open_system
 from xlate.models.run_files import weights_of
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
-from xlate.phrases.table import select_phrases
 from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Folds
@@ -123,7 +122,7 @@ def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[s
         assert decoder.weights.sparse_F.tolist() == weighted.sparse_F.tolist()
         np.testing.assert_array_equal(decoder.features.keys_F, index.keys_F)
         kept = np.flatnonzero(folds.fold_I != fold)
-        source, target = (select_phrases(text, kept) for text in whole.encoded)
+        source, target = (text.select(kept) for text in whole.encoded)
         longest = whole.plan["phrases"]["max_length"]
         counts = extract_phrases(source, target, whole.links.select(kept), longest)
         rows = TableRows(whole.blocks.table).of(counts).pair_B
@@ -135,7 +134,7 @@ def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[s
             assert seen_B[options.block_O[options.block_O >= 0]].all()
             found += len(options)
         assert found > 100
-        target = select_phrases(whole.encoded[1], np.flatnonzero(folds.fold_I == fold))
+        target = whole.encoded[1].select(np.flatnonzero(folds.fold_I == fold))
         assert decoder.model.lm.sentence_logprobs(target).sum() < whole.lm.sentence_logprobs(target).sum()
 
 

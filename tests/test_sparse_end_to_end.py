@@ -43,7 +43,7 @@ from xlate.models.phrase.model import load_phrase_model
 from xlate.models.phrase.training import PhraseLists
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
-from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
+from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.work.directory import WorkDirectory
 
@@ -302,7 +302,7 @@ def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, spars
     for fold in range(3):
         unseen = load_phrase_model(models.stage(fold).folder / "model")
         rows = np.flatnonzero(models.fold_I == fold)
-        source, target = (select_phrases(text, rows) for text in texts)
+        source, target = (text.select(rows) for text in texts)
         inside = links.select(rows)
         counts = score_phrases(extract_phrases(source, target, inside, 7), lexical_table(source, target, inside))
         # Counts add up: what the whole text has is what the fold's model has and what stands in the fold itself.

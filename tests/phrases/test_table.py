@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.phrases.extract import extract_pairs, extract_phrases, phrase_limits
 from xlate.phrases.runs import Runs
-from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
+from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.text.lines import read_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
@@ -173,10 +173,10 @@ def test_select_keeps_pairs_and_drops_unused_phrases(rng):
 
 def test_phrases_of_rows_that_are_not_there_are_refused(rng):
     phrases = random_table(rng)[0].source_phrases
-    assert len(select_phrases(phrases, np.zeros(0, int))) == 0
+    assert len(phrases.select(np.zeros(0, int))) == 0
     for row in (-1, len(phrases)):
         with pytest.raises(IndexError, match="rows from"):
-            select_phrases(phrases, np.array([0, row]))
+            phrases.select(np.array([0, row]))
 
 
 @pytest.mark.corpus

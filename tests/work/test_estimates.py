@@ -20,7 +20,7 @@ from xlate.models.phrase.training import PhraseLists
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows, collect_events, match_blocks
-from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, score_phrases, select_phrases
+from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, score_phrases
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import WHOLE, Estimates, Folds, WithoutFold, estimates_of, part_of
 
@@ -122,7 +122,7 @@ def test_the_language_model_is_that_of_the_other_folds(without: WithoutFold, fol
     whole, target = without.work, without.text[1]
     order = whole.plan["lm"]["settings"]["order"]
     direct = NgramModel.from_arpa(estimate(target, whole.target_vocabulary, order))
-    unseen = select_phrases(whole.encoded[1], folds.rows(1))
+    unseen = whole.encoded[1].select(folds.rows(1))
     assert np.array_equal(without.lm.sentence_logprobs(unseen), direct.sentence_logprobs(unseen))
     assert without.lm.sentence_logprobs(unseen).sum() < whole.lm.sentence_logprobs(unseen).sum()
 

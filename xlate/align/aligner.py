@@ -22,7 +22,7 @@ import numpy as np
 
 from xlate.align.direction import LONGEST, METHODS, AlignmentProcess, Direction, usable_pairs
 from xlate.align.links import REMEDY, Lengths, Links, check_positions, matched_lengths
-from xlate.arrays.ragged import gathered, offsets_of
+from xlate.arrays.ragged import offsets_of
 from xlate.arrays.stored import HEADER, open_arrays, save_arrays
 from xlate.errors import InputError, check_choice
 from xlate.kernels.counting.alignment import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
@@ -144,11 +144,7 @@ def learn(
         )
     size = min(sample or len(usable), len(usable))
     chosen = usable[np.arange(size) * len(usable) // size]
-    sampled = [gathered(text.offsets_S1, chosen) for text in (source, target)]
-    source, target = (
-        EncodedText(text.ids_T[places], offsets_S1)
-        for text, (places, offsets_S1) in zip((source, target), sampled, strict=True)
-    )
+    source, target = source.select(chosen), target.select(chosen)
     with whole_folder(Path(save), f"an {MODEL}", STRANGERS, "name another folder") as folder:
         _both_ways(Direction(method, seed, "forward", save=str(folder)), source, target, side_by_side)
         for side, text in zip(SIDES, texts, strict=True):

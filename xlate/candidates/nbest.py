@@ -93,13 +93,12 @@ class NbestArrays:
     def select(self, lists: Ints) -> NbestArrays:
         """Some of the lists, given by their places."""
         candidates, candidate_offsets = gathered(self.candidate_offsets_I1, lists)
-        words, word_offsets = gathered(self.text.offsets_S1, candidates)
         values, value_offsets = gathered(self.value_offsets_C1, candidates)
         return replace(
             self,
             sentence_I=self.sentence_I[lists],
             candidate_offsets_I1=candidate_offsets,
-            text=EncodedText(self.text.ids_T[words], word_offsets),
+            text=self.text.select(candidates),
             columns_V=self.columns_V[values],
             values_V=self.values_V[values],
             value_offsets_C1=value_offsets,

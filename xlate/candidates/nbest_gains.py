@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, offsets_of, row_numbers
+from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.nbest import NbestArrays, nbest_statistics
 from xlate.errors import InputError, check_choice, refuse_if
@@ -30,8 +30,8 @@ CHARACTER_ORDER = 6
 def characters(text: EncodedText, numbers: WordNumbers) -> EncodedText:
     """Numbered words as their characters, without blanks, as chrF counts them (Popović 2015)."""
     spelled = EncodedText.from_ids(np.array([ord(c) for c in "".join(word.split())], np.int32) for word in numbers)
-    places, word_offsets = gathered(spelled.offsets_S1, text.ids_T)
-    return EncodedText(spelled.ids_T[places], word_offsets[text.offsets_S1])
+    told = spelled.select(text.ids_T)
+    return EncodedText(told.ids_T, told.offsets_S1[text.offsets_S1])
 
 
 def chrf_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> Floats:

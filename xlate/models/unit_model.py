@@ -20,7 +20,7 @@ from xlate.features.index import FeatureIndex, slots_of
 from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED
-from xlate.phrases.table import LinkedPairs, select_phrases
+from xlate.phrases.table import LinkedPairs
 from xlate.search.beam import END_LABEL, CompiledSpace, Words, phrases_in
 from xlate.text.terms import is_hard, own_target, terms_in
 from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
@@ -84,7 +84,7 @@ class UnitModel(ABC, Generic[Table]):
 
     def target_phrases(self, unit_N: AnyInts) -> EncodedText:
         """The target phrases of units."""
-        return select_phrases(self.table.target_phrases, self.table.target_B[unit_N])
+        return self.table.target_phrases.select(self.table.target_B[unit_N])
 
     def target_words(self, unit: int) -> tuple[str, ...]:
         """The target phrase of a unit."""

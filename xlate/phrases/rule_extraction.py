@@ -22,7 +22,6 @@ from xlate.phrases.table import (
     RuleTable,
     gaps_of,
     scored_columns,
-    select_phrases,
     word_probabilities,
 )
 from xlate.text.vocabulary import END_ID, EncodedText
@@ -79,7 +78,7 @@ def score_rules(counts: PairCounts, lexical: LexicalTable, settings: RuleSetting
     shares = count_B / counts.source_count_P[source_B], count_B / counts.target_count_Q[target_B]
     source_rows, source_of_B = np.unique(source_B, return_inverse=True)
     target_rows, target_of_B = np.unique(phrase_Q[target_B], return_inverse=True)
-    sources, targets = select_phrases(counts.source_phrases, source_rows), select_phrases(phrases, target_rows)
+    sources, targets = counts.source_phrases.select(source_rows), phrases.select(target_rows)
     numbers = source_of_B.astype(np.int32), target_of_B.astype(np.int32)
     pairs = PhrasePairs(*numbers, sources.ids_T, sources.offsets_S1, targets.ids_T, targets.offsets_S1)
     links = counts.links[0]._replace(shape_B=counts.shape_B[rows])

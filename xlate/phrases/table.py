@@ -27,7 +27,7 @@ from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays,
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import NO_GAP, InnerLinks, lexical_weights
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.memory import HashTable, build_table, intern_rows, pair_keys, take_rows
+from xlate.kernels.memory import HashTable, build_table, intern_rows, pair_keys
 from xlate.kernels.pairs import PhrasePairs
 from xlate.lm.kneser_ney import discounts_of
 from xlate.phrases.runs import PairCounts, Runs
@@ -167,8 +167,8 @@ class PhraseTable(LinkedPairs):
         rows_B = np.flatnonzero(keep_B)
         links = places_of(self.link_offsets_B1, rows_B)
         return PhraseTable(
-            source_phrases=select_phrases(self.source_phrases, source_rows),
-            target_phrases=select_phrases(self.target_phrases, target_rows),
+            source_phrases=self.source_phrases.select(source_rows),
+            target_phrases=self.target_phrases.select(target_rows),
             source_B=source_B.astype(np.int32),
             target_B=target_B.astype(np.int32),
             count_B=self.count_B[rows_B],
@@ -348,14 +348,6 @@ def phrase_finder(phrases: EncodedText) -> PhraseFinder:
     row_N = np.full(int(trie.size_1[0]), -1, np.int32)
     row_N[node_S] = np.arange(len(node_S), dtype=np.int32)
     return PhraseFinder(HashTable(trie.keys_H, trie.rows_H), row_N)
-
-
-def select_phrases(phrases: EncodedText, rows_R: AnyInts) -> EncodedText:
-    """The phrases of the given rows, in that order."""
-    rows = np.asarray(rows_R, np.int64)
-    if len(rows) and not 0 <= rows.min() <= rows.max() < len(phrases):
-        raise IndexError(f"rows from {rows.min()} to {rows.max()} of {len(phrases)} phrases")
-    return EncodedText(*take_rows(np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1), rows))
 
 
 # Marks a non-terminal in a source side. No sentence holds the word `<s>`, so its number is free.

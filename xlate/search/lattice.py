@@ -267,8 +267,8 @@ def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyIn
         most: how many paths there are at most.
     """
     goal = graph.nodes - 1
-    places, offsets_B1 = gathered(lattice.spelled.offsets_S1, lattice.phrase_A[arc_B])
-    texts = Texts(offsets_B1, lattice.spelled.ids_T[places], distinct=True, newest_first=True)
+    words = lattice.spelled.select(lattice.phrase_A[arc_B])
+    texts = Texts(words.offsets_S1, words.ids_T, distinct=True, newest_first=True)
     labels_B = np.arange(len(score_B), dtype=np.int32)
     # Memory is allocated for as many paths as requested, so request no more than there are.
     log_paths = float(arc_posteriors(graph, np.zeros(len(score_B)))[0])

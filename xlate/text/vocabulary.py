@@ -169,6 +169,20 @@ class EncodedText:
         ids_T = self.ids_T[slice(*self.offsets_S1[[first, last]])]
         return EncodedText(ids_T, self.offsets_S1[first : last + 1] - self.offsets_S1[first])
 
+    def select(self, rows_R: AnyInts) -> EncodedText:
+        """The sentences of the given rows, in that order.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        # Most commands that read a text compile nothing.
+        from xlate.kernels.memory import take_rows
+
+        rows = np.asarray(rows_R, np.int64)
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
+            raise IndexError(f"rows from {rows.min()} to {rows.max()} of {len(self)}")
+        return EncodedText(*take_rows(np.asarray(self.ids_T), np.asarray(self.offsets_S1), rows))
+
 
 class WordNumbers:
     """Numbers words from 0 in the order they come; unlike a vocabulary it never meets an unknown word."""

@@ -328,9 +328,7 @@ class WorkDirectory(TextSides):
 
     def pairs(self, rows: AnyInts) -> tuple[EncodedText, EncodedText, Links]:
         """Source, target and links of some training pairs."""
-        from xlate.phrases.table import select_phrases
-
-        source, target = (select_phrases(text, rows) for text in self.encoded)
+        source, target = (text.select(rows) for text in self.encoded)
         return source, target, self.links.select(rows)
 
     @cached_property
