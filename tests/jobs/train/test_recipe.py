@@ -86,6 +86,14 @@ def test_derivations_are_shown_with_the_features_that_decided() -> None:
     system, lines, texts = SYSTEMS["phrase sparse"]().with_search(nbest=1), ["b d a"], dict[str, str]()
     translations = list(Translator(TokenizedText(), system).translate(lines))
     reporter = SimpleNamespace(text=lambda tag, text, _: texts.update({tag: text}), image=lambda *_: None)
-    recipe._show(cast(Any, SimpleNamespace(samples=2)), translations, lines, [], cast(Any, reporter), 1)
+    recipe._show(
+        cast(Any, SimpleNamespace(samples=2)),
+        translations,
+        [t.text for t in translations],
+        lines,
+        [],
+        cast(Any, reporter),
+        1,
+    )
     shown = texts["samples/derivation/1"]
     assert all(f"    {line}" in shown for line in full_explanation(translations[0]).splitlines())
