@@ -6,8 +6,10 @@ import os
 import re
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -23,6 +25,7 @@ from xlate.config.stored import config_of_run
 from xlate.jobs.train.combination import CombinationTraining, parts_of
 from xlate.jobs.train.recipe import DRAWN
 from xlate.jobs.train.rerank import RankTraining
+from xlate.learning.run import Run
 from xlate.models.rerank.combination import CombinedSystem, system_folders
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import load_weights
@@ -72,6 +75,22 @@ def test_what_is_chosen_from_the_lists_is_what_is_translated(work: Path, combine
     translated(combined, tmp_path, f"input={tmp_path / 'dev'}")
     assert (tmp_path / "out.txt").read_text() == (combined / "dev.out").read_text()
     assert len(lines) > DRAWN
+
+
+def test_a_bar_in_a_list_is_one_in_the_translation(combined: Path, tmp_path: Path) -> None:
+    """Lists are written with `&#124;`; the words that the systems themselves return have bars."""
+    for name in ("plain", "unordered"):
+        rows = [line.split(" ||| ") for line in (combined / f"{name}.nbest").read_text().splitlines()]
+        rows = [[number, "&#124; " + text, *rest] for number, text, *rest in rows if number == "0"]
+        (tmp_path / name).write_text("".join(" ||| ".join(row) + "\n" for row in rows))
+    training = CombinationTraining(config_of_run(combined))
+    merge = [f"unordered={tmp_path / 'unordered'}"]
+    training.config = replace(training.config, nbest=str(tmp_path / "plain"), merge=merge)
+    training.text = replace(training.text, sources=[["nirka"]])
+    run = cast(Run, SimpleNamespace(path=combined))
+    ((source, text),) = training._chosen(run).items()
+    assert source == ("nirka",)
+    assert text.startswith("|")
 
 
 def test_an_explanation_says_which_system_translated_and_why_it_was_chosen(

@@ -38,6 +38,7 @@ from xlate.errors import refuse_if
 from xlate.features.index import NamedFeatures
 from xlate.formats.nbest_file import NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
+from xlate.kernels.memory import best_of_each
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
 from xlate.metrics.significance import PairedTests, paired_runs
@@ -55,7 +56,7 @@ from xlate.models.rerank.lists import (
 )
 from xlate.models.rerank.ranker import NEARLY, POSITION, SOURCES, TOTAL, Ranker, computed_floats
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
-from xlate.search.oracle import best_of_each, oracle
+from xlate.search.oracle import oracle
 from xlate.settings import Json
 from xlate.text.classes import read_classes
 from xlate.text.tokens import split_tokens

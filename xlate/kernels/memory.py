@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32, Uints
+from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints, Ints32, Uints
 from xlate.compiled import compiled, inlined, inner, loop
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -371,6 +371,11 @@ def best_of_rows(score_B: Floats, offsets_S1: Ints, most: int) -> Ints:
             best[size] = first + order[rank]
             size += 1
     return best[:size].copy()
+
+
+def best_of_each(score_C: AnyFloats, offsets_I1: Ints) -> Ints:
+    """The place of the highest score in each of I lists, none for an empty one; ties go to the first."""
+    return best_of_rows(np.ascontiguousarray(score_C, np.float64), offsets_I1, 1)
 
 
 @loop

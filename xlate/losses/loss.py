@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.errors import InputError, refuse_if
 from xlate.kernels.learning.slopes import Slope
-from xlate.kernels.memory import best_of_rows
+from xlate.kernels.memory import best_of_each
 from xlate.losses.lists import FlatLists, Lists
 from xlate.scoring.linear import Resident
 
@@ -171,7 +171,7 @@ def gains_for(
 def best_as_truth(gain_C: AnyFloats, candidate_offsets_I1: Ints) -> AnyFloats:
     """1 for the candidate with the highest gain in each list, the first of equals, and 0 for the others, (C,)."""
     truth_C = np.zeros_like(gain_C)
-    truth_C[best_of_rows(np.ascontiguousarray(gain_C, np.float64), candidate_offsets_I1, 1)] = 1.0
+    truth_C[best_of_each(gain_C, candidate_offsets_I1)] = 1.0
     return truth_C
 
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints
+from xlate.array_types import AnyArray, AnyInts, Floats, Ints
 from xlate.candidates.lists import ngram_statistics
 from xlate.errors import refuse_if
-from xlate.kernels.memory import best_of_rows
+from xlate.kernels.memory import best_of_each
 from xlate.kernels.search.lattice_passes import best_path, product
 from xlate.metrics.bleu import ORDER, ReferenceAutomaton, bleu_scores, sentence_bleu
 from xlate.search.beam import Words
@@ -216,8 +216,3 @@ def oracle(stats_CK: AnyArray, candidate_offsets_I1: Ints, *, worst: bool = Fals
 
 def _choice(stats_CK: AnyArray, chosen_I: Ints) -> Choice:
     return Choice(chosen_I, float(bleu_scores(stats_CK[chosen_I].sum(axis=0, keepdims=True))[0]))
-
-
-def best_of_each(score_C: AnyFloats, offsets_I1: Ints) -> Ints:
-    """The place of the highest score in each list; ties go to the first."""
-    return best_of_rows(np.ascontiguousarray(score_C, np.float64), offsets_I1, 1)

@@ -160,14 +160,14 @@ class CombinationTraining(RankTraining):
             "nbest_source": str(source),
         }
 
-    def _chosen(self, run: Run) -> dict[tuple[str, ...], list[str]]:
-        """What the ranker chooses from the lists: the words of a translation, by those of the sentence."""
+    def _chosen(self, run: Run) -> dict[tuple[str, ...], str]:
+        """The translations that the ranker chooses from the lists, by the tokens of their sentences."""
         nbest, lines = given_list(self.config), enumerate(map(" ".join, self.text.sources))
         sources = SentenceLines("dev", {number: (number + 1, line) for number, line in lines})
         ranked = Ranker.open(run.path).scored(nbest.lists(), nbest.path, sources)
         best = [group[0].text for lists, score_C, _ in ranked for group in rescored(lists, score_C)]
-        words = ([unescape_bars(word) for word in split_tokens(text)] for text in best)
-        return dict(zip(map(tuple, self.text.sources), words, strict=True))
+        texts = (self.work.target_text([*map(unescape_bars, split_tokens(text))]) for text in best)
+        return dict(zip(map(tuple, self.text.sources), texts, strict=True))
 
     def _scored(self, lists: NbestFile, scoring: ScoringRuns) -> Iterator[Hypothesis]:
         """The hypotheses of merged lists, with the scores of some runs."""

@@ -299,7 +299,7 @@ def _same(before: Weights, after: Weights) -> bool:
     return bool(np.allclose(one / sizes[0], other / sizes[1], rtol=1e-9, atol=1e-12))
 
 
-# The number of translations that are drawn and explained, and of known ones that these are chosen from.
+# How many translations are drawn and explained; where most are known, these are chosen from the first `DRAWN`.
 PICTURES, DRAWN = 4, 20
 
 
@@ -309,7 +309,7 @@ def measured_splits(
     run: Run,
     step: int,
     system: AnySystem | None = None,
-    known: Mapping[tuple[str, ...], list[str]] | None = None,
+    known: Mapping[tuple[str, ...], str] | None = None,
 ) -> Json:
     """Translates `dev` and, with `measure_test`, `test`, if there are such sets, into SPLIT.out and measures them.
 
@@ -317,8 +317,9 @@ def measured_splits(
     sentences, how fast they were translated, and source words per block.
 
     Samples and pictures are shown only for the dev set. Case counts unless the work directory was prepared lowercased.
-    `system`, if given, translates in place of the run's own, for runs that cannot translate on their own. The
-    translations of some sentences may be `known`; only the first ones of these are made again, to be drawn and timed.
+    `system`, if given, translates in place of the run's own, for runs that cannot translate on their own. `known` has
+    the translations of some sentences, by their tokens. Of these only the first `DRAWN` lines are translated again, to
+    be drawn and timed.
     """
     figures: Json = {}
     for split in ("dev", "test") if config.measure_test else ("dev",):
@@ -328,12 +329,11 @@ def measured_splits(
             dev_set(config, work) if split == "dev" else (work.source_lines(split), work.references(split))
         )
         translator = Translator.of_run(config, run.path) if system is None else Translator(work, system)
-        found = [known.get(tuple(work.source_tokens(line))) if known else None for line in lines]
-        made = [number for number, tokens in enumerate(found) if tokens is None or number < DRAWN]
+        texts = [known.get(tuple(work.source_tokens(line)), "") if known else "" for line in lines]
+        made = [number for number, text in enumerate(texts) if not text or number < DRAWN]
         start = time.perf_counter()
         translations = list(translator.translate([lines[number] for number in made]))
         seconds = time.perf_counter() - start
-        texts = ["" if tokens is None else work.target_text(tokens) for tokens in found]
         for number, translation in zip(made, translations, strict=True):
             texts[number] = translation.text
         write_lines(run.path / f"{split}.out", texts)

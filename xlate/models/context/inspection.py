@@ -13,9 +13,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.features.context import Bags
 from xlate.kernels.learning.candidates import crossed_ids
+from xlate.kernels.memory import best_of_each
 from xlate.kernels.search.predictions import PhraseSpans
 from xlate.models.context.model import Classifier
-from xlate.search.oracle import best_of_each
 from xlate.text.vocabulary import EncodedText
 
 BINS = 10

@@ -20,7 +20,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import Choices, ContextInstances, Places, Translations
 from xlate.features.context import ContextFeatures, Distances, TargetFeatures
 from xlate.kernels.learning.candidates import crossed_ids, crossed_scores
-from xlate.kernels.memory import best_of_rows
+from xlate.kernels.memory import best_of_each
 from xlate.kernels.search.predictions import PhraseSpans, Predicted, Predictor, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.models.phrase.model import SentencePhrases
@@ -197,7 +197,7 @@ class DistanceModel(Classifier):
         """The pair of highest p(e|f) of each source phrase of the table."""
         table = self.targets.table
         offsets_P1 = np.searchsorted(table.source_B, np.arange(len(table.source_phrases) + 1))
-        return best_of_rows(np.ascontiguousarray(table.scores_B4[:, DIRECT_PHRASE]), offsets_P1, 1)
+        return best_of_each(table.scores_B4[:, DIRECT_PHRASE], offsets_P1)
 
     def context_names(self, ids_X: AnyInts, members: int = 0) -> list[str]:
         """The names of features of contexts, and of translations: `to pair=a house`, `to word=house`."""

@@ -13,9 +13,9 @@ from xlate.candidates.nbest import NbestArrays
 from xlate.candidates.nbest_gains import chrf_statistics
 from xlate.config.model_schema import RerankConfig
 from xlate.errors import refuse_if
+from xlate.kernels.memory import best_of_each
 from xlate.metrics.statistics import chrf_scores
 from xlate.models.rerank.lists import Lexicon, linked
-from xlate.search.oracle import best_of_each
 
 # The names of lists have no blanks.
 NEIGHBOURS, TERMS = "document neighbours", "document terms"
