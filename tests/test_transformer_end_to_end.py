@@ -127,3 +127,17 @@ def test_what_cannot_be_is_refused(
     assert "no graph" in refused(
         "translate", f"run={neural}", f"input={tmp_path / 'in'}", f"lattice_out={tmp_path / 'g'}"
     )
+
+
+@pytest.mark.parametrize("name", ["net", "back"])
+def test_a_transformer_scores_the_lists_of_any_system(scored: Path, tmp_path: Path, refused: Said, name: str) -> None:
+    nbest, out = scored / "scored.nbest", tmp_path / "column"
+    score = ["nbest", "score", str(nbest), f"out={out}"]
+    run, source = f"run={scored / 'systems' / name}", f"source={scored / 'dev.0'}"
+    succeed(*score, run, source)
+    column = [float(line) for line in out.read_text().splitlines()]
+    known = [one.columns()[f"{name}.log_prob", 1][0] for one in NbestFile(nbest).hypotheses()]
+    assert column == pytest.approx(known, rel=1e-5)
+    assert len({*column}) > 1
+    assert "needs the source of every sentence" in refused(*score, run)
+    assert "model=transformer" in refused(*score, f"run={scored / 'systems' / 'plain'}", source)

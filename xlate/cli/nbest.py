@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlate.cli.arguments import action_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from xlate.array_types import Floats
     from xlate.candidates.nbest import NbestArrays
     from xlate.config.schema import NbestConfig
+    from xlate.formats.nbest_file import NbestFile
     from xlate.formats.nbest_list import Hypothesis
 
 
@@ -129,23 +131,14 @@ def rescore(config: NbestConfig) -> Json:
 def pairs(config: NbestConfig) -> Json:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for preference trainers."""
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
-    from xlate.models.rerank.lists import SentenceLines, given_list, preference_pairs, source_lines
+    from xlate.models.rerank.lists import given_list, preference_pairs
     from xlate.text.lines import write_lines
 
     out = _needed(config.out, "out", "FILE")
     objective = gain_objective(config.metric, config.gain_column)
     lists = list(given_list(config).lists())
     arrays, references = _read(config, not objective.is_column, lists)
-    sources = SentenceLines.read(config.source, "sources", arrays.sentence_I, config.first_id)
-    prompts = source_lines(lists, config.nbest, sources)
-    if prompts is None:
-        raise InputError(
-            "xlate nbest pairs needs the source of every sentence",
-            "a list without the source of some sentence",
-            "a list with it (src in JSON lines, S- of fairseq), or a file of sources",
-            "source=FILE",
-            file=config.nbest,
-        )
+    prompts = _sources(config, lists)
     statistics_CK = gain_statistics(arrays, references, objective, config.gain_column)
     gain_C = objective.sentences(statistics_CK)
     found = list(preference_pairs(lists, prompts, gain_C, config.pairs, config.least_margin))
@@ -154,21 +147,73 @@ def pairs(config: NbestConfig) -> Json:
 
 
 def score(config: NbestConfig) -> Json:
-    """Writes each hypothesis's log probability under a language model to `out`, a column for `add_scores`."""
-    from xlate.lm.arpa import read_arpa
-    from xlate.lm.model import NgramModel
+    """Writes each hypothesis's log probability under a language model or a transformer to `out`, for `add_scores`."""
     from xlate.models.rerank.lists import given_list
     from xlate.text.lines import write_lines
-    from xlate.text.vocabulary import EncodedText, WordNumbers
 
-    out, file = _needed(config.out, "out", "FILE"), _needed(config.lm, "lm", "MODEL.arpa")
-    lm, numbers = NgramModel.from_arpa(read_arpa(file)), WordNumbers()
+    out = _needed(config.out, "out", "FILE")
     # One line per hypothesis of the file itself, whatever is added, merged or dropped when it is read.
     alone = replace(given_list(config), added=(), others=())
-    text = numbers.encode(hypothesis.text for hypothesis in alone.hypotheses())
-    log_prob_C = lm.sentence_logprobs(EncodedText(lm.vocabulary.ids(list(numbers))[text.ids_T], text.offsets_S1))
-    write_lines(out, (f"{value:.9g}" for value in log_prob_C.tolist()))
-    return {"out": out, "hypotheses": len(log_prob_C)}
+    log_probs = _under_lm(config, alone) if config.run is None else _under_run(config, Path(config.run), alone)
+    write_lines(out, (f"{value:.9g}" for value in log_probs))
+    return {"out": out, "hypotheses": len(log_probs)}
+
+
+def _under_lm(config: NbestConfig, nbest: NbestFile) -> list[float]:
+    from xlate.lm.arpa import read_arpa
+    from xlate.lm.model import NgramModel
+    from xlate.text.vocabulary import EncodedText, WordNumbers
+
+    file = _needed(config.lm, "lm", "MODEL.arpa, or run=RUN")
+    lm, numbers = NgramModel.from_arpa(read_arpa(file)), WordNumbers()
+    text = numbers.encode(hypothesis.text for hypothesis in nbest.hypotheses())
+    encoded = EncodedText(lm.vocabulary.ids(list(numbers))[text.ids_T], text.offsets_S1)
+    log_probs: list[float] = lm.sentence_logprobs(encoded).tolist()
+    return log_probs
+
+
+def _under_run(config: NbestConfig, run: Path, nbest: NbestFile) -> list[float]:
+    from xlate.config.stored import config_of_run
+    from xlate.errors import refuse_if
+    from xlate.formats.nbest_list import by_sentence
+    from xlate.models.kind import kind_of
+    from xlate.models.transformer.kind import TransformerModel
+    from xlate.progress import track
+    from xlate.text.tokens import split_tokens
+
+    model = config_of_run(run).model
+    seen, expected = f"model={model.kind}", "a run of model=transformer"
+    refuse_if(
+        not kind_of(model).scores, "a run that does not score the translations of others", seen, expected, file=run
+    )
+    lists, transformer = [*by_sentence(nbest.hypotheses(), nbest.path)], TransformerModel.open(run)
+    found = list[float]()
+    for source, group in zip(_sources(config, lists), track(lists, "scoring"), strict=True):
+        found += transformer.log_probs(split_tokens(source), [split_tokens(hypothesis.text) for hypothesis in group])
+    return found
+
+
+def _sources(config: NbestConfig, lists: list[list[Hypothesis]]) -> list[str]:
+    """The source of each list.
+
+    Raises:
+        InputError: the source of some sentence is missing.
+    """
+    import numpy as np
+
+    from xlate.models.rerank.lists import SentenceLines, source_lines
+
+    sentence_I = np.array([group[0].sentence for group in lists])
+    found = source_lines(lists, config.nbest, SentenceLines.read(config.source, "sources", sentence_I, config.first_id))
+    if found is None:
+        raise InputError(
+            f"xlate nbest {config.action} needs the source of every sentence",
+            "a list without the source of some sentence",
+            "a list with it (src in JSON lines, S- of fairseq), or a file of sources",
+            "source=FILE",
+            file=config.nbest,
+        )
+    return found
 
 
 ACTIONS: dict[str, Callable[[NbestConfig], Json]] = {

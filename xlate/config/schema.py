@@ -351,10 +351,10 @@ class NbestConfig(GivenListsConfig, Command):
     nbest: str = key("The n-best list.")
     ref: list[str] = key("check, import, oracle, rescore, pairs: tokenised references, one file each.", [])
     weights: str | None = key("check, rescore: a file of weights, NAME= VALUE on each line.", None)
-    run: str | None = key("rescore: a run of model=rerank.", None)
-    source: str | None = key("oracle, rescore, pairs: the source of the list.", None)
+    run: str | None = key("rescore: a run of model=rerank. score: a run of model=transformer, in place of lm.", None)
+    source: str | None = key("oracle, rescore, pairs, score: the source of the list.", None)
     first_id: int | None = key(
-        "check, import, oracle, rescore, pairs: the number of the first sentence.", None, Range(0)
+        "check, import, oracle, rescore, pairs, score: the number of the first sentence.", None, Range(0)
     )
     mbr: str = key(
         "rescore: rank by the mean bleu or chrf with the other hypotheses of the list as references; none: do not.",
