@@ -162,20 +162,28 @@ class UniformLossConfig(LossConfig):
 
 
 @dataclass
-class LocalLossConfig(LossConfig):
+class EventLossConfig(LossConfig):
+    """Keys of every loss of single decisions."""
+
+    patience: int = key(
+        "stop after this many epochs of sparse weights without a better error rate; 0: never", 0, Range(0)
+    )
+    block: int | None = key(
+        "shuffle in blocks of this many instances, for stores larger than memory; null: all", None, COUNT
+    )
+    average: bool = key("average the weights over all steps of a phase", False)
+    l1: float = key("before each step, sparse weights shrink by their step size times this", 0.0, NOT_NEGATIVE)
+    l2: float = key("before each step, sparse weights shrink by their step size times this share", 0.0, NOT_NEGATIVE)
+    batch: int = key("instances per step, on the device; 0: one step per instance, compiled, on the CPU", 0, Range(0))
+
+
+@dataclass
+class LocalLossConfig(EventLossConfig):
     """Losses of single decisions: of a block and its successors in the training text."""
 
     eta: float = key("step size of float weights", 1.0e-3, POSITIVE)
     decay: float = key("how fast the step size of float weights shrinks", 0.0, NOT_NEGATIVE)
     project_sign: bool = key("keep float weights at or below 0", True)
-    patience: int = key("stop after this many epochs of binary weights without gain; 0: never", 0, Range(0))
-    block: int | None = key(
-        "shuffle in blocks of this many instances, for stores larger than memory; null: all", None, COUNT
-    )
-    average: bool = key("average the weights over all steps of a phase", False)
-    l1: float = key("before each step, binary weights shrink by eta times this", 0.0, NOT_NEGATIVE)
-    l2: float = key("before each step, binary weights shrink by eta times this share", 0.0, NOT_NEGATIVE)
-    batch: int = key("instances per step, on the device; 0: one step per instance, compiled, on the CPU", 0, Range(0))
     floats: FloatPhaseConfig = key("float weights", FloatPhaseConfig())
     binary: BinaryConfig = key("binary weights", BinaryPhaseConfig())
 
@@ -190,7 +198,7 @@ class LocalSoftmaxConfig(LocalLossConfig):
 
 
 @dataclass
-class ContextLossConfig(LossConfig):
+class ContextLossConfig(EventLossConfig):
     """Losses of a phrase's translations in context: one_vs_rest, local_softmax, hinge, perceptron …"""
 
     name: str = "local_softmax"
@@ -204,14 +212,6 @@ class ContextLossConfig(LossConfig):
     decay: float = key("how fast step sizes shrink", 0.2, NOT_NEGATIVE)
     adagrad: bool = key("use AdaGrad", False)
     epochs: int = key("passes", 6, COUNT)
-    patience: int = key("stop after this many epochs without a better error rate; 0: never", 0, Range(0))
-    block: int | None = key(
-        "shuffle in blocks of this many instances, for stores larger than memory; null: all", None, COUNT
-    )
-    average: bool = key("average the weights over all steps", False)
-    l1: float = key("before each step, sparse weights shrink by rate times this", 0.0, NOT_NEGATIVE)
-    l2: float = key("before each step, sparse weights shrink by rate times this share", 0.0, NOT_NEGATIVE)
-    batch: int = key("instances per step, on the device; 0: one step per instance, compiled, on the CPU", 0, Range(0))
 
 
 @dataclass
