@@ -19,8 +19,9 @@ from pathlib import Path
 from xlate.candidates.nbest import nbest_statistics, read_references
 from xlate.cli.main import main as xlate
 from xlate.formats.nbest_file import NbestFile, nbest_arrays
+from xlate.kernels.memory import best_of_each
 from xlate.scoring.feature_weights import write_feature_weights
-from xlate.search.oracle import first_best
+from xlate.search.oracle import choice
 
 ALONE = ["model.rerank.ngrams=0", "model.rerank.pairs=false", "model.rerank.length=false"]
 MEASURES = {"chrf": "chrF", "ter": "TER", "bleu": "BLEU"}
@@ -40,7 +41,7 @@ def best_column(path: Path, references: str, columns: Sequence[str]) -> str:
     bleu = {}
     for name in arrays.names:
         score_C = arrays.scores({name: 1.0})
-        bleu[name] = float(first_best(statistics_CK, arrays.candidate_offsets_I1, score_C).bleu)
+        bleu[name] = choice(statistics_CK, best_of_each(score_C, arrays.candidate_offsets_I1)).bleu
     print(f"{path}: BLEU of the choice by each column:", {name: round(value, 2) for name, value in bleu.items()})
     return max(bleu, key=lambda name: bleu[name])
 

@@ -49,6 +49,16 @@ def test_kinds_of_features_and_gains() -> None:
     assert candidates.batch.gain_CG.shape[1] == len(statistic_names())
 
 
+@pytest.mark.parametrize(
+    ("totals", "first"),
+    [([-2.0, -1.0, -5.0], [1, 2]), ([-1.0, -1.0, -5.0], [0, 2]), ([-2.0, -1.0, None], [0, 2])],
+)
+def test_the_first_of_a_list_has_its_highest_total(totals: list[float | None], first: list[int]) -> None:
+    given = iter(totals)
+    lists = [[hypothesis._replace(total=next(given)) for hypothesis in group] for group in LISTS]
+    assert nbest_arrays(lists).first_I.tolist() == first
+
+
 def test_through_the_store(tmp_path: Path) -> None:
     candidates = nbest_candidates(nbest_arrays(LISTS), REFERENCES)
     write_nbest_store(tmp_path / "store", candidates, {"list": "some.nbest"})

@@ -19,7 +19,7 @@ from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.search.lattice import Lattice
-from xlate.search.oracle import OracleSearch, bleu_tangent, first_best, lattice_oracle, oracle, oracle_example
+from xlate.search.oracle import OracleSearch, bleu_tangent, lattice_oracle, oracle, oracle_example
 
 
 def cases(count: int, length: int = 5) -> list[tuple[Lattice, list[list[str]]]]:
@@ -157,9 +157,3 @@ def test_between_start_and_the_best_of_all_choices(lists: list[list[tuple[int, i
     if len(lists) == 1:
         assert np.isclose(best.bleu, max(every))
         assert np.isclose(worst.bleu, min(every))
-
-
-def test_first_best() -> None:
-    stats, offsets = statistics([(4, 4, [1.0] * 4), (5, 4, [0.5] * 4), (6, 4, [0.9] * 4)]), np.array([0, 2, 3])
-    for scores, expected in ((None, 0), (np.array([-2.0, -1.0, -5.0]), 1), (np.array([-1.0, -1.0, -5.0]), 0)):
-        assert first_best(stats, offsets, scores).chosen_I.tolist() == [expected, 2]

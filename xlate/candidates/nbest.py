@@ -20,6 +20,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.store import StoreWriter
 from xlate.errors import InputError, refuse_if
+from xlate.kernels.memory import best_of_each
 from xlate.metrics.bleu import ORDER
 from xlate.text.lines import check_reference, read_lines, write_lines
 from xlate.text.tokens import untokenized_share
@@ -57,6 +58,19 @@ class NbestArrays:
         dense_M: Bools = np.bincount(self.columns_V, minlength=len(self.names)) == len(self.total_C)
         dense_M[sorted(self.several)] = True
         return dense_M
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether every hypothesis has a total."""
+        return bool(np.isfinite(self.total_C).all())
+
+    @property
+    def first_I(self) -> Ints:
+        """The place of each list's first hypothesis: the one with the highest total, or without totals the one given
+        first.
+        """
+        offsets_I1 = self.candidate_offsets_I1
+        return best_of_each(self.total_C, offsets_I1) if self.has_totals else offsets_I1[:-1]
 
     def without(self, name: str) -> Ints:
         """The hypotheses that lack the column of this name, by their places."""

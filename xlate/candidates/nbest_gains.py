@@ -201,8 +201,7 @@ def probabilities(arrays: NbestArrays, scale: float) -> Floats:
     Raises:
         InputError: there is a scale but no totals.
     """
-    unknown = scale and not np.isfinite(arrays.total_C).all()
-    refuse_if(unknown, "hypotheses without totals", f"scale {scale:g}", "a scale of 0")
+    refuse_if(scale and not arrays.has_totals, "hypotheses without totals", f"scale {scale:g}", "a scale of 0")
     total_C = arrays.total_C if scale else np.zeros(len(arrays.total_C))
     starts_I, row_C = arrays.candidate_offsets_I1[:-1], row_numbers(arrays.candidate_offsets_I1)
     weight_C = np.exp(scale * (total_C - np.maximum.reduceat(total_C, starts_I)[row_C]))

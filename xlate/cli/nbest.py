@@ -269,15 +269,11 @@ def _needed(value: str | None, key: str, kind: str) -> str:
 
 def _bleu(arrays: NbestArrays, references: list[list[str]]) -> tuple[dict[str, float], Any]:
     """BLEU on the tokens as they are, rounded to two digits, and the choice of the oracle, (I,)."""
-    import numpy as np
-
     from xlate.candidates.nbest import nbest_statistics
     from xlate.search import oracle
 
     stats_CK = nbest_statistics(arrays, references)
     offsets = arrays.candidate_offsets_I1
-    totals = arrays.total_C if np.isfinite(arrays.total_C).all() else None
-    best = oracle.oracle(stats_CK, offsets)
-    first = oracle.first_best(stats_CK, offsets, totals)
+    best, first = oracle.oracle(stats_CK, offsets), oracle.choice(stats_CK, arrays.first_I)
     worst = oracle.oracle(stats_CK, offsets, worst=True)
     return {"oracle": round(best.bleu, 2), "first": round(first.bleu, 2), "worst": round(worst.bleu, 2)}, best.chosen_I

@@ -256,7 +256,7 @@ def _check_totals(report: NbestReport, arrays: NbestArrays, weights: Mapping[str
     missing, or if there are no weights and too many features to fit them.
     """
     candidates, columns = len(arrays.total_C), len(arrays.names)
-    if not np.isfinite(arrays.total_C).all():
+    if not arrays.has_totals:
         return
     fitted, words = weights is None, "totals that are not w · f"
     if weights is None:

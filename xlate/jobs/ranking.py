@@ -384,11 +384,10 @@ def reported(
         column: the feature of the lists that was learned for, whose mean, times 100, is one of the figures.
     """
     offsets_I1 = arrays.candidate_offsets_I1
-    totals_C = arrays.total_C if np.isfinite(arrays.total_C).all() else None
     bleu_CK = nbest_statistics(arrays, references) if references else None
     value_C = np.zeros(0) if column is None else column_values(arrays, column)
     chosen = {
-        FIRST: offsets_I1[:-1] if totals_C is None else best_of_each(totals_C, offsets_I1),
+        FIRST: arrays.first_I,
         RERANKED: best_of_each(score_C, offsets_I1),
         ORACLE: best_of_each(value_C, offsets_I1) if bleu_CK is None else oracle(bleu_CK, offsets_I1).chosen_I,
         AGREED: best_of_each(utilities(arrays, "bleu"), offsets_I1),

@@ -173,10 +173,9 @@ class Choice(NamedTuple):
     bleu: float
 
 
-def first_best(stats_CK: AnyArray, candidate_offsets_I1: Ints, score_C: Floats | None = None) -> Choice:
-    """The highest-scoring hypothesis of each list; ties go to the first. Without scores, the first of each."""
-    first_I = candidate_offsets_I1[:-1] if score_C is None else best_of_each(score_C, candidate_offsets_I1)
-    return _choice(stats_CK, first_I)
+def choice(stats_CK: AnyArray, chosen_I: Ints) -> Choice:
+    """Some hypotheses, one of each list, given by their places, and their BLEU."""
+    return Choice(chosen_I, float(bleu_scores(stats_CK[chosen_I].sum(axis=0, keepdims=True))[0]))
 
 
 def oracle(stats_CK: AnyArray, candidate_offsets_I1: Ints, *, worst: bool = False, passes: int = 50) -> Choice:
@@ -211,8 +210,4 @@ def oracle(stats_CK: AnyArray, candidate_offsets_I1: Ints, *, worst: bool = Fals
                 changed = True
         if not changed:
             break
-    return _choice(stats, chosen_I)
-
-
-def _choice(stats_CK: AnyArray, chosen_I: Ints) -> Choice:
-    return Choice(chosen_I, float(bleu_scores(stats_CK[chosen_I].sum(axis=0, keepdims=True))[0]))
+    return choice(stats, chosen_I)

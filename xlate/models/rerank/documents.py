@@ -13,7 +13,6 @@ from xlate.candidates.nbest import NbestArrays
 from xlate.candidates.nbest_gains import chrf_statistics
 from xlate.config.model_schema import RerankConfig
 from xlate.errors import refuse_if
-from xlate.kernels.memory import best_of_each
 from xlate.metrics.statistics import chrf_scores
 from xlate.models.rerank.lists import Lexicon, linked
 
@@ -45,8 +44,7 @@ def document_floats(
     named: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(documents or ()):
         named[name].append(number)
-    offsets_I1, groups = arrays.candidate_offsets_I1, list(named.values())
-    first_I = best_of_each(arrays.total_C, offsets_I1) if np.isfinite(arrays.total_C).all() else offsets_I1[:-1]
+    groups, first_I = list(named.values()), arrays.first_I
     found: dict[str, Floats] = {}
     if settings.neighbours:
         found[NEIGHBOURS] = _agreement(arrays, groups, arrays.texts(first_I), settings.neighbours)

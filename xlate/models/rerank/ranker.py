@@ -58,7 +58,7 @@ def computed_floats(
             documents or sources are not known.
     """
     found: dict[str, Floats] = {}
-    if np.isfinite(arrays.total_C).all():
+    if arrays.has_totals:
         found[TOTAL] = arrays.total_C
     if settings.position:
         found[POSITION] = 1.0 / (1 + places_in_rows(arrays.candidate_offsets_I1)).astype(np.float64)
