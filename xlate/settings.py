@@ -76,6 +76,9 @@ REACH = Range(1, 1000)
 FOLDS = Range(2, 1000)
 NO_OR_FOLDS = Range(0, 1000, but=(1,))
 SENTENCES = Range(1, 10**7)
+# The words that several settings, or also the library, allow.
+MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
+CASES = ("true", "lower", "keep")
 
 
 def key(words: str = "", default: Any = MISSING, limit: Limit | None = None) -> Any:

@@ -59,7 +59,7 @@ def test_paths_that_sweeps_make_are_completed(line: str, found: str) -> None:
         ("train loss=mira loss.tune.metric=", [f"loss.tune.metric={name}" for name in ("bleu", "chrf", "ter")]),
         ("train -m loss=mira,p", ["loss=mira,perceptron", "loss=mira,pro"]),
         ("train seed=", ["seed=1"]),
-        ("prepare data.case=", ["data.case=true"]),
+        ("prepare data.case=", [f"data.case={case}" for case in ("true", "lower", "keep")]),
         ("train decoder=sw", ["decoder=swap", "decoder=swap_or"]),
         ("train exper", ["experiment="]),
         ("train experiment=auli2014/table4-row", [f"experiment=auli2014/table4-row{row}" for row in range(1, 5)]),

@@ -50,15 +50,17 @@ def limit(kind: type[Any], name: str) -> Limit | None:
 
 def test_the_limits_are_those_of_the_library() -> None:
     from xlate.formats.nbest_file import DROP, KEEP, STYLES
-    from xlate.jobs.translate import KINDS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
+    from xlate.learning.global_model import RULES
     from xlate.lm.arpa import HIGHEST_ORDER
     from xlate.phrases.extract import LONGEST
     from xlate.phrases.occurrences import KINDS as ORIENTATIONS
+    from xlate.work.corpus_files import SPLITS
 
     reordering = {"none", *ORIENTATIONS} - {"hier-moses"}
     assert set(limit(model_schema.PhraseModelConfig, "reordering")) == reordering
-    assert limit(schema.TranslateConfig, "lattice_format") == KINDS
+    assert limit(train_settings.GlobalConfig, "rule") == tuple(RULES)
+    assert set(limit(work_settings.DataConfig, "tokenized")) == {*SPLITS, "lm_text"}
     assert limit(schema.GivenListsConfig, "nbest_format") == STYLES
     assert limit(schema.GivenListsConfig, "nbest_duplicates") == (KEEP, DROP)
     assert (WINDOW.high, ORDER.high, PHRASE_LENGTH.high) == (WIDEST_WINDOW, HIGHEST_ORDER, LONGEST)
@@ -73,6 +75,7 @@ TUNED = ["loss=mira"]
     [
         ("translate", TRANSLATE, "processes=0", "1 or more, at most 4096"),
         ("translate", TRANSLATE, "lattice_format=dot", "fst, slf"),
+        ("prepare", ["work=w"], "data.tokenized=[tset]", "train, dev, test, lm_text"),
         ("translate", TRANSLATE, "decoder.threshold=nan", "0 or more, below 1"),
         ("translate", TRANSLATE, "decoder.distortion_limit=-2", "-1 or more"),
         ("train", [], "loss.floats.subset=1.5", "above 0, at most 1"),

@@ -114,7 +114,6 @@ def test_text_that_comes_tokenised_keeps_its_tokens(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "seen"),
     [
-        ({"tokenized": ["tset"]}, "tset"),
         ({"dev_pairs": 3, "dev_source": "dev.fr"}, "dev.fr"),
         ({"dev_pairs": 10}, "none usable"),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -142,9 +141,11 @@ def _values(command: str, before: Sequence[str]) -> Json:
 
 def words_of_key(schema: type[Any], key: str) -> list[str]:
     """The words that a key of a command may be; empty if it may hold anything else."""
-    if named := NAMED.get(key.rpartition(".")[2]):
-        # A column of a list does not measure a text.
-        return [word for word in getattr(import_module(named[0]), named[1]) if word != "column"]
+    if key.rpartition(".")[2] == "metric":
+        from xlate.metrics.objective import COLUMN, COLUMNS
+
+        # A mixture of measures is allowed, too, so the schema has no words; a column of a list does not measure a text.
+        return [word for word in COLUMNS if word != COLUMN]
     found: list[str] = []
     for held, hint, field in keys_within(schema):
         limit = limit_of(field) if held == key else None
@@ -153,14 +154,6 @@ def words_of_key(schema: type[Any], key: str) -> list[str]:
         elif held == key and hint is bool:
             found += ["false", "true"]
     return list(dict.fromkeys(found))
-
-
-# Keys, in any group, whose words are in no schema, and where these words are defined.
-NAMED = {
-    "device": ("xlate.config.schema", "DEVICES"),
-    "measures": ("xlate.metrics.score", "MEASURES"),
-    "metric": ("xlate.metrics.objective", "COLUMNS"),
-}
 
 
 def with_words(last: str, words: Sequence[str]) -> list[str]:

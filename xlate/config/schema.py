@@ -15,9 +15,11 @@ from xlate.config.model_schema import ModelConfig
 from xlate.learning.settings import LossConfig, StoredSourceConfig
 from xlate.search.settings import DecoderSettings
 from xlate.settings import (
+    CASES,
     COUNT,
     ENDLESS,
     LISTED,
+    MEASURES,
     NOT_NEGATIVE,
     ORDER,
     PHRASE_LENGTH,
@@ -43,8 +45,6 @@ LOWERCASE = "Ignore case."
 TOKENIZE = "Tokenisation for BLEU: 13a, intl, none, char …"
 SPLIT = "For runs: use the outputs of test or dev."
 SPLITS = ("dev", "test")
-DEVICES = ("cpu", "cuda", "auto")
-MEASURES = ["bleu", "chrf", "ter", "nist", "lexacc"]
 
 
 @dataclass
@@ -129,11 +129,11 @@ class TrainConfig(GivenListsConfig, Command):
     work: str = key("The work directory that xlate prepare created.", "work/demo")
     run: str | None = key("The folder of the run; null: runs/NAME, with a NAME made from your settings.", None)
     seed: int = key("Seed for shuffling and sampling.", 1, SEED)
-    device: str = key("cpu, cuda, or auto: cuda if there is a GPU.", "cpu")
+    device: str = key("cpu, cuda, or auto: cuda if there is a GPU.", "cpu", ("cpu", "cuda", "auto"))
     checkpoint_seconds: float = key("Seconds between checkpoints; the result does not depend on it.", 20, ENDLESS)
     base: str | None = key("A run to start from, or to decode with.", None)
     measure_test: bool = key("Also translate and score the test set.", False)
-    measures: list[str] = key("Scores of the dev and test outputs: bleu and others.", MEASURES)
+    measures: list[str] = key("Scores of the dev and test outputs: bleu and others.", [*MEASURES], MEASURES)
     dev_sentences: int | None = key("Number of dev sentences to score, from the first; null: all.", None, COUNT)
     dev_every: int = key(
         "Training on events measures dev BLEU after every N-th epoch, unless that takes longer than training; 0: "
@@ -249,6 +249,7 @@ class ImportConfig(Command):
         "Lowercase raw text (lower), truecase it (true), or leave it (keep); null: lower if the system's words have "
         "no capitals, else keep.",
         None,
+        CASES,
     )
     truecase: list[str] = key("For case=true: the two models of Moses's train-truecaser, source and target.", [])
     decoder: dict[str, Any] = field(default_factory=dict)
@@ -398,7 +399,7 @@ class ScoreConfig(Command):
     against: list[str] = key("Outputs of another system for the paired test: as many as in hyp, or one.", [])
     ref: list[str] = key(REFERENCES, [])
     split: str = key(SPLIT, "test", SPLITS)
-    measures: list[str] = key("Which of bleu, chrf, ter, nist, lexacc.", MEASURES)
+    measures: list[str] = key("Which of bleu, chrf, ter, nist, lexacc.", [*MEASURES], MEASURES)
     columns: list[str] = key(
         "Scores computed elsewhere, [NAME=FILE,…]: one file per output, in the same order, one number per sentence.",
         [],

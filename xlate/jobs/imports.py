@@ -17,7 +17,7 @@ from xlate.config.schema import ImportConfig, TrainConfig
 from xlate.config.stored import MODEL as MODEL_FOLDER
 from xlate.config.stored import to_yaml
 from xlate.config.typed import build, with_settings
-from xlate.errors import InputError, check_choice, refuse_if
+from xlate.errors import InputError, refuse_if
 from xlate.formats.moses_ini import MODELS, MosesIni, read_moses_ini
 from xlate.formats.moses_rules import is_hierarchical
 from xlate.formats.moses_table import phrases_in
@@ -37,7 +37,7 @@ from xlate.text.folders import refused_while_written
 from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.opening import open_unpacked
 from xlate.text.tokens import DASH, ESCAPED, Truecaser
-from xlate.work.corpus_files import CASES, SIDES
+from xlate.work.corpus_files import SIDES
 from xlate.work.directory import TextSides
 from xlate.work.stages import file_hash
 
@@ -68,8 +68,6 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
     )
     # If no casing is set, the units show it.
     case = config.case or ("true" if config.truecase else None)
-    if case is not None:
-        check_choice("unknown casing", case, CASES)
     refuse_if(
         len(config.truecase) != (len(SIDES) if case == "true" else 0),
         "truecasing needs two models",

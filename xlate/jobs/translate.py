@@ -138,7 +138,6 @@ def text_of_base(config: TrainConfig) -> TextSides:
     return text_of(config.base_run)
 
 
-KINDS = ("fst", "slf")
 # Marks a folder of lattices that xlate wrote.
 MARK = "xlate-lattices.json"
 
@@ -418,11 +417,10 @@ def with_lattices(results: Iterable[Translation], folder: Path, kind: str, syste
     Lines without words and lines translated in pieces have no graph.
 
     Raises:
-        InputError: no such format, or a folder that is not ours.
+        InputError: a folder that is not ours.
     """
     from xlate.formats.lattice import spelled_out, write_fst, write_slf, write_symbols
 
-    check_choice("no such lattice format", kind, KINDS)
     claim_folder(folder, "a set of lattices", MARK, "name another folder with lattice_out=…")
     most, symbols = system.search.max_words, set[str]()
     for result in results:

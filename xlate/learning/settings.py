@@ -74,7 +74,7 @@ class GlobalConfig:
     heldout_every: int = key("hold out every N-th sentence", 5, Range(2))
     rounds: int = key("rounds of decoding", 3, COUNT)
     epochs: int = key("passes per round", 2, COUNT)
-    rule: str = key("the update rule", "adagrad")
+    rule: str = key("the update rule", "adagrad", ("sgd", "adagrad"))
     pull: float = key("L2 penalty towards the starting weights", 0.0, NOT_NEGATIVE)
     oracles: int = key("learn towards the derivations of the N translations with the highest sentence BLEU", 1, LISTED)
     margin: float = key("drop arcs that are on no path within this of the best", 15.0, ENDLESS)

@@ -30,10 +30,10 @@ from xlate.metrics.statistics import (
     nist_statistics,
     ter_scores,
 )
+from xlate.settings import MEASURES
 from xlate.text.numbers import read_column
 from xlate.text.vocabulary import WordNumbers
 
-MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
 # The measures of sacrebleu, with our functions from the same statistics to scores.
 _SACREBLEU = {"bleu": bleu_scores, "chrf": chrf_scores, "ter": ter_scores}
 # The memory of TER grows with the square of the number of words in a line.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from xlate.errors import InputError, check_choice, refuse_if
+from xlate.errors import InputError, refuse_if
 from xlate.settings import Json, plain
 from xlate.text.classes import Tagger, hanta_version, open_tagger, read_classes, write_classes
 from xlate.text.factors import FactorNames
@@ -171,8 +171,6 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
         write_file(aside / MADE, wanted)
 
 
-CASES = ("true", "lower", "keep")
-PARTS = (*SPLITS, "lm_text")
 _FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
@@ -188,10 +186,6 @@ def check_settings(files: CorpusFiles) -> None:
         InputError: they do not.
     """
     data = files.data
-    check_choice("unknown casing", data.case, CASES)
-    unknown = [part for part in data.tokenized if part not in PARTS]
-    if unknown:
-        raise InputError("unknown part of a corpus", f"data.tokenized={unknown}", ", ".join(PARTS))
     refuse_if(
         data.dev_pairs and data.dev_source is not None,
         "pairs cannot be held out of the training text as a dev set",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xlate.settings import COUNT, ORDER, PHRASE_LENGTH, SEED, SENTENCES, SHARE, Range, key
+from xlate.settings import CASES, COUNT, ORDER, PHRASE_LENGTH, SEED, SENTENCES, SHARE, Range, key
 
 
 @dataclass
@@ -43,7 +43,7 @@ class DataConfig(_DataKeys):
     test_references: list[str] = key("its references", [])
     lm_text: list[str] = key("more text for the language model", [])
     tokenize: bool = key("tokenise the lines; false: they are tokens separated by spaces", True)
-    case: str = key("true (truecased), lower, or keep", "true")
+    case: str = key("true (truecased), lower, or keep", "true", CASES)
     compounds: bool = key("split source words into parts that the text knows, as for German or Dutch", False)
     affixes: bool = key("split frequent prefixes and suffixes off source words, as for Arabic", False)
     drop_copied: bool = key(
@@ -54,7 +54,9 @@ class DataConfig(_DataKeys):
     dev_pairs: int | None = key(
         "without another dev set, take this many training pairs, the last ones; 0: none", None, Range(0)
     )
-    tokenized: list[str] = key("parts that are Moses-tokenised and escaped: train, dev, test, lm_text", [])
+    tokenized: list[str] = key(
+        "parts that are Moses-tokenised and escaped: train, dev, test, lm_text", [], ("train", "dev", "test", "lm_text")
+    )
     source_factors: list[str] = key(
         "names of the factors after the word in source tokens, such as pos in house|NOUN", []
     )

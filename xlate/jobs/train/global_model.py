@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError, check_choice, refuse_if
+from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.events import check_split
 from xlate.jobs.train.lists import sample
 from xlate.jobs.train.recipe import (
@@ -25,7 +25,7 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.jobs.train.tuning import tuning_text
 from xlate.learning.global_model import NAME as GLOBAL
-from xlate.learning.global_model import RULES, GlobalTraining
+from xlate.learning.global_model import GlobalTraining
 from xlate.learning.run import Run
 from xlate.learning.settings import GlobalConfig
 from xlate.learning.tuning import fingerprint
@@ -88,7 +88,6 @@ class GlobalMethod(WorkRecipe):
         refuse_if(
             config.base is None, "the global model needs a run of the local model to start from", "no base", "base=RUN"
         )
-        check_choice("unknown value of loss.globally.rule", config.loss.globally.rule, RULES)
 
     def learn(self, run: Run) -> Json:
         """Trains, writes the weights, and translates the dev set, and the test set if asked."""

@@ -20,7 +20,7 @@ from typing import Any
 from xlate.cluster import uses_cluster
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_task, identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
-from xlate.errors import InputError, check_choice, refuse_if
+from xlate.errors import InputError, refuse_if
 from xlate.features.phrase_sparse import check_sparse
 from xlate.jobs.train.combination import CombinationTraining
 from xlate.jobs.train.contexts import ContextListTraining, ContextTraining
@@ -37,7 +37,6 @@ from xlate.learning.global_model import NAME as GLOBAL
 from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.run import Run, conduct
 from xlate.machine import StopFlag
-from xlate.metrics.score import MEASURES
 from xlate.models.kind import kind_of
 from xlate.report.run_directory import CONFIG_FILE, MARK, AnotherRun, Listener, RunDirectory
 from xlate.report.runs import collect_runs
@@ -261,8 +260,6 @@ def check_training(config: TrainConfig) -> None:
     uses_cluster(config.cluster)
     if config.reporter is not None:
         listener_of(config.reporter)
-    for measure in config.measures:
-        check_choice("unknown value of measures", measure, MEASURES)
     seen = f"measures={config.measures}"
     refuse_if("bleu" not in config.measures, "runs need BLEU to be compared", seen, "bleu among them")
     kind = kind_of(config.model)
