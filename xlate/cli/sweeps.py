@@ -154,30 +154,27 @@ def _say_sweep(folder: Path, jobs: Collection[str]) -> None:
     """Lists the runs of a sweep, and writes finished rows of papers' tables into their pages."""
     from xlate.jobs.report import differing_dev_sets, write_pages
     from xlate.report.runs import Setting, collect_runs
+    from xlate.report.tables import best_first
 
     try:
         found = collect_runs([folder])
     except InputError:  # no run was begun
         return
     # None has such a name if hydra.sweep.subdir was set.
-    runs = best_first([run for run in found if run.name in jobs] or found)
+    listed = [run for run in found if run.name in jobs] or found
+    settings = best_first([Setting(run.name, [run]) for run in listed])
+    runs = [setting.first for setting in settings]
     write_table(folder / TABLE, runs)
     log.info("%s", summary_of(runs, folder))
     if len(found) > len(runs):
         log.info("not in the table: %d runs of other sweeps in this folder", len(found) - len(runs))
-    if warning := differing_dev_sets([Setting(run.name, [run]) for run in runs]):
+    if warning := differing_dev_sets(settings):
         log.warning("%s", warning)
     try:
         for page in write_pages(folder):
             log.info("%s", page)
     except InputError as error:  # rows that differ in more than their seed
         log.info("no paper's table is written: %s", error)
-
-
-def best_first(runs: Sequence[Run]) -> list[Run]:
-    """Finished runs by BLEU of the dev set or of held-out lists, followed by unfinished ones."""
-    bleu = _bleu_of(runs)
-    return sorted(runs, key=lambda run: -(run.figure(bleu) or 0.0) if run.finished else 1.0)
 
 
 def _bleu_of(runs: Sequence[Run]) -> str:
@@ -205,11 +202,10 @@ def summary_of(runs: Sequence[Run], folder: Path) -> str:
 
 def write_table(path: Path, runs: Sequence[Run]) -> None:
     """Writes the same with all digits, separated by tabs."""
-    from xlate.text.lines import write_lines
+    from xlate.report.tables import Column, Table
+    from xlate.text.lines import write_file
 
-    def row(run: Run) -> list[str]:
-        figures = (run.figure(name) for name in _columns(runs))
-        return [run.name, str(run.finished).lower(), *("" if figure is None else repr(figure) for figure in figures)]
-
-    rows = [["run", "finished", *_columns(runs)], *map(row, runs)]
-    write_lines(path, ("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in cells) for cells in rows))
+    columns = [Column("run", [run.name for run in runs])]
+    columns.append(Column("finished", [str(run.finished).lower() for run in runs]))
+    columns += [Column(name, [run.figure(name) for run in runs]) for name in _columns(runs)]
+    write_file(path, Table(columns).tsv())

@@ -182,7 +182,15 @@ FIGURES = (
 # The tag of the latest figure of a run that has no summary yet.
 TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/active_features"}
 # Rows are sorted by the first of these that a run has; the test set decides only if there is nothing else.
-ORDER = (("dev_bleu", 1), ("tune_BLEU", 1), ("P", -1), ("bleu", 1), ("heldout_ranked_BLEU", 1), ("test_bleu", 1))
+ORDER = (
+    ("dev_bleu", 1),
+    ("tune_BLEU", 1),
+    ("P", -1),
+    ("bleu", 1),
+    ("heldout_ranked_BLEU", 1),
+    ("training_ranked_BLEU", 1),
+    ("test_bleu", 1),
+)
 # Columns that do not fit a terminal are dropped in this order, and are only in the files.
 LEFT_OUT = ("dev chrF", "loss", "tuned BLEU", "tuned for", "seconds", "features", "state")
 LABEL, WHAT = "row.label", "what"
