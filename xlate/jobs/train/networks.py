@@ -14,7 +14,8 @@ from xlate.array_types import Bools
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
 from xlate.jobs.train.recipe import WorkRecipe, measured_splits, refuse_base
-from xlate.learning.run import STATE, Run
+from xlate.learning.loop import Standing, TrainState
+from xlate.learning.run import Run
 from xlate.learning.settings import LossConfig
 from xlate.machine import Stopped
 from xlate.models.kind import kind_of, made_of
@@ -54,36 +55,35 @@ class NetworkTraining(WorkRecipe):
         """
         config, learning, best_so_far = self.config, self.learning(), run.directory.checkpoint / WEIGHTS_FILE
         checkpoint = run.checkpoint(self.work.identity)
-        state: Json = {"epoch": 0, "step": 0, "loss": 0.0, "history": []}
-        if (file := checkpoint.load()) is not None:
-            state = file.metadata[STATE]
-            learning.resume(file.extra)
-        for epoch in track(range(state["epoch"], config.loss.epochs), "epochs"):
+        state = TrainState()
+        if (held := Standing.load(checkpoint)) is not None:
+            state = held.state
+            learning.resume(held.memory)
+        for epoch in track(range(state.epoch, config.loss.epochs), "epochs"):
             batches = learning.batches(epoch)
-            for step in track(range(state["step"], len(batches)), "steps"):
+            for step in track(range(state.position, len(batches)), "steps"):
                 value = learning.step(batches[step], epoch, step)
                 remedy = f"a smaller step size than loss.rate={config.loss.rate}"
                 refuse_if(not np.isfinite(value), "the loss is not a finite number", value, "a number", remedy)
-                state["loss"] += value
-                state["step"] = step + 1
-                tell(loss=state["loss"] / (step + 1))
+                state.epoch_loss, state.position = state.epoch_loss + value, step + 1
+                tell(loss=state.epoch_loss / state.position)
                 if run.stop or checkpoint.due:
-                    checkpoint.save(state, learning.arrays)
+                    Standing({}, state=state, memory=learning.arrays).save(checkpoint)
                 if run.stop:
                     raise Stopped
-            figures = {"loss": state["loss"] / len(batches), **learning.measures()}
-            if all(figures["perplexity"] < earlier["perplexity"] for earlier in state["history"]):
+            figures = {"loss": state.epoch_loss / len(batches), **learning.measures()}
+            # What is no number is no improvement.
+            state.end_epoch(float(np.nan_to_num(figures["perplexity"], nan=np.inf)), figures)
+            if not state.stale:
                 save_weights(best_so_far, {}, extra=learning.learned, metadata=made_of(config, self.work))
-            for name, value in figures.items():
-                run.reporter.scalar(f"{config.model.kind}/{name}", value, (epoch + 1) * learning.size)
-            state = {"epoch": epoch + 1, "step": 0, "loss": 0.0, "history": [*state["history"], figures]}
-            checkpoint.save(state, learning.arrays)
+            run.reporter.scalars(f"{config.model.kind}/*", figures, (epoch + 1) * learning.size)
+            Standing({}, state=state, memory=learning.arrays).save(checkpoint)
         # An unfinished run has no weights, so nothing can use it; a rerun may find them in place already.
         if best_so_far.exists():
             best_so_far.replace(run.weights)
-        best = min(state["history"], key=lambda figures: figures["perplexity"])
+        best = min(state.history, key=lambda figures: figures["perplexity"])
         measured = measured_splits(config, self.work, run, 0) if kind_of(config.model).lists(config.model) else {}
-        return {"work": config.work, **best, "history": state["history"], **measured}
+        return {"work": config.work, **best, "history": state.history, **measured}
 
 
 class NetworkLearning(ABC):
