@@ -17,11 +17,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from xlate.errors import InputError, Interrupted
 
@@ -171,11 +171,24 @@ class Stopped(Exception):
 
 # Says whether to stop.
 Stop = Callable[[], bool]
+Item = TypeVar("Item")
 
 
 def never() -> bool:
     """For work that does not stop early."""
     return False
+
+
+def until_stopped(items: Iterable[Item], stop: Stop) -> Iterator[Item]:
+    """Yields the items.
+
+    Raises:
+        Stopped: before the next item, `stop` said so.
+    """
+    for item in items:
+        if stop():
+            raise Stopped
+        yield item
 
 
 class StopFlag:

@@ -20,8 +20,8 @@ from xlate.report.run_directory import Records
 class Counting:
     """Counts to a number, one checkpoint a step; `at_step` is called before each."""
 
-    def __init__(self, steps: int, at_step: Callable[[int], None] = lambda _: None, part: bool = False) -> None:
-        self.steps, self.at_step, self.part = steps, at_step, part
+    def __init__(self, steps: int, at_step: Callable[[int], None] = lambda _: None) -> None:
+        self.steps, self.at_step = steps, at_step
 
     def learn(self, run: Run) -> dict[str, Any]:
         file = run.directory.checkpoint / "count.txt"
@@ -34,7 +34,7 @@ class Counting:
             file.write_text(str(done))
             run.reporter.scalar("count", float(done), done)
         run.weights.write_text(str(done))
-        return {"count": done, "worth": 0.5, **({"finished": False} if self.part else {})}
+        return {"count": done, "worth": 0.5}
 
 
 def counted(folder: Path, method: Counting, seed: int = 1) -> dict[str, Any]:
@@ -75,11 +75,6 @@ def test_a_signal_stops_it_and_it_goes_on_from_its_checkpoint(tmp_path: Path, nu
     again = counted(tmp_path / "r", Counting(5, steps.append))
     assert steps == [3, 4]
     assert again["count"] == 5
-
-
-def test_a_part_of_a_run_does_not_close_it(tmp_path: Path) -> None:
-    assert counted(tmp_path / "r", Counting(2, part=True))["count"] == 2
-    assert not (tmp_path / "r" / "summary.json").exists()
 
 
 def test_a_training_within_another_shares_its_flag(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from xlate.learning.loop import Standing
 from xlate.learning.run import Checkpoint
 from xlate.learning.settings import GlobalLossConfig
 from xlate.losses.lattice_softmax import LatticeSoftmax
-from xlate.machine import Stop, Stopped, never
+from xlate.machine import Stop, Stopped, never, until_stopped
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.linear import LinearScorer
@@ -83,11 +82,9 @@ class GlobalTraining:
             # The lattices of a round are those of its first weights.
             begin = held.weights[BEGIN]
             examples, heldout = (
-                [] if decode is None else list(takewhile(lambda _: not stop(), decode(begin)))
+                [] if decode is None else [*until_stopped(decode(begin), stop)]
                 for decode in (self.decode, self.heldout)
             )
-            if stop():
-                raise Stopped
             if held.state.epoch == 0:
                 _end_epoch(model, held, float("nan"), heldout)
             for epoch in track(range(held.state.epoch, settings.epochs + 1), f"{NAME} round {number + 1}"):

@@ -134,8 +134,7 @@ def conduct(
 
     Args:
         learn: trains, writes the weights and returns the figures of the summary, or raises `Stopped`. It resumes from
-            its checkpoints and ends with the same bits, wherever it was stopped. Figures with `"finished": False`
-            cover only a part of the run, and leave it open.
+            its checkpoints and ends with the same bits, wherever it was stopped.
         folder: of the run: new, empty, or holding this run.
         text: the configuration, kept as `config.yaml`.
         identity: what distinguishes this run from others.
@@ -166,10 +165,9 @@ def conduct(
             figures = learn(Run(directory, reporter if ranks.leads else Reporter(), flag, ranks))
             cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             summary = {"finished": True, **figures, **cost}
-            if summary["finished"]:
-                # The figures of a summary that serve to compare runs.
-                numbers = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-                reporter.hparams(flat(identity) if shown is None else {**shown, **ranks.identity}, numbers)
+            # The figures of a summary that serve to compare runs.
+            numbers = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+            reporter.hparams(flat(identity) if shown is None else {**shown, **ranks.identity}, numbers)
         except Stopped as error:
             if stop is not None:
                 raise
@@ -179,6 +177,5 @@ def conduct(
             raise Interrupted(message, 128 + (flag.signal or 0)) from error
         finally:
             reporter.close()
-    if summary["finished"]:
-        directory.write_summary(summary)
+    directory.write_summary(summary)
     return summary

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 
@@ -26,7 +26,7 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import tuning_text
 from xlate.learning.run import Run
 from xlate.learning.settings import LossConfig
-from xlate.machine import StopFlag, Stopped
+from xlate.machine import until_stopped
 from xlate.metrics.score import evaluate
 from xlate.metrics.significance import paired_runs
 from xlate.models.kind import made_of
@@ -53,7 +53,6 @@ from xlate.text.tokens import split_tokens
 from xlate.tuners.settings import TuneConfig
 
 log = logging.getLogger(__name__)
-Line = TypeVar("Line")
 
 
 class CombinationTraining(RankTraining):
@@ -141,7 +140,7 @@ class CombinationTraining(RankTraining):
         files = {name: run.path / f"{name}.nbest" for name in folders}
         for name, folder in folders.items():
             if not files[name].exists():
-                write_lines(files[name], _until(run.stop, self._lines(folder, name)))
+                write_lines(files[name], until_stopped(self._lines(folder, name), run.stop.__bool__))
         streams = [self.text.sources, *zip(*self.text.references, strict=True)]
         source, *references = texts = [run.path / f"dev.{number}" for number in range(len(streams))]
         for file, stream in zip(texts, streams, strict=True):
@@ -151,7 +150,7 @@ class CombinationTraining(RankTraining):
         if scoring:
             file = run.path / "scored.nbest"
             if not file.exists():
-                write_nbest(file, _until(run.stop, self._scored(lists, ScoringRuns(scoring))))
+                write_nbest(file, until_stopped(self._scored(lists, ScoringRuns(scoring)), run.stop.__bool__))
             lists = NbestFile(file)
         return {
             "nbest": str(lists.path),
@@ -197,14 +196,6 @@ def parts_of(config: TrainConfig, run: Path) -> Iterator[tuple[TrainConfig, Path
             given = shlex.split(keys.replace("=@", f"={(run / SYSTEMS).absolute()}/"))
             part = load(TrainConfig, "train", [*shared, *given])
             yield replace(part, loss=_with_processes(part.loss, _processes(config))), folders[name]
-
-
-def _until(stop: StopFlag, lines: Iterator[Line]) -> Iterator[Line]:
-    """Lines of a file that is written whole or not at all; raises Stopped when a signal has asked for it."""
-    for line in lines:
-        if stop:
-            raise Stopped
-        yield line
 
 
 def _processes(config: TrainConfig) -> int:

@@ -44,7 +44,7 @@ from xlate.learning.list_learner import PredictedListLearner, lists_identity
 from xlate.learning.loop import Phase
 from xlate.learning.run import Run
 from xlate.losses.loss import losses
-from xlate.machine import Stopped, check_memory
+from xlate.machine import check_memory, until_stopped
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.context.classifiers import ALONE, ContextParts, context_model, context_stores
 from xlate.models.context.inspection import Quality
@@ -271,9 +271,7 @@ class ContextListTraining(WorkRecipe):
         fold_of_I = fold_I[lists.sentence_I]
         for fold, rows in groupby(track(range(len(lists)), "contexts of lists"), fold_of_I.__getitem__):
             model = context_model(fold_classifier(self.classifier, work, (int(fold), settings.folds))[1], work)
-            for i in rows:
-                if run.stop:
-                    raise Stopped
+            for i in until_stopped(rows, run.stop.__bool__):
                 units = lists.units[0][lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
                 start_P, words = units[:, START], work.training_sentence(int(lists.sentence_I[i]))
                 found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))

@@ -29,7 +29,7 @@ from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train.recipe import TrainPart
 from xlate.learning.settings import SparseListsConfig
-from xlate.machine import Stop, StopFlag, Stopped, never
+from xlate.machine import Stop, StopFlag, Stopped, never, until_stopped
 from xlate.metrics.bleu import bleu_scores
 from xlate.models.context.runs import classifier_runs, fold_classifier
 from xlate.models.kind import ListedModel
@@ -159,12 +159,8 @@ class Jackknife:
         for path, some in wanted:
             start = time.perf_counter()
             sentences = [self.work.training_sentence(s) for s in some.tolist()]
-            found: list[CandidateBatch] = []
             decoded = each_sentence(decoder, hypotheses, sentences, self.settings.processes)
-            for arrays in track(decoded, f"fold {fold}", total=len(sentences)):
-                if stop():
-                    raise Stopped
-                found.append(arrays)
+            found = [*until_stopped(track(decoded, f"fold {fold}", total=len(sentences)), stop)]
             references = [self.work.training_references(s) for s in some.tolist()]
             text = EncodedText.from_ids(chain.from_iterable(references))
             lists = listed(found, text, offsets_of([*map(len, references)]), some)

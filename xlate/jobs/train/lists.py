@@ -42,7 +42,7 @@ from xlate.learning.list_learner import DeviceListLearner, EpochFigures, ListLea
 from xlate.learning.ranks import Ranks
 from xlate.learning.run import Checkpoint, Run
 from xlate.learning.settings import FoldedListsConfig, ListsConfig, SparseListsConfig, TunedLossConfig
-from xlate.machine import Stopped
+from xlate.machine import Stopped, until_stopped
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
 from xlate.models.kind import ListedModel, kind_of
@@ -269,9 +269,7 @@ def _stored(
             # Shards may add features, so their number is not known yet.
             columns = theta.dense_names if joint else ()
             writer = opened.enter_context(StoreWriter(folder, columns, 1 << 31, statistic_names()))
-        for shard in shards:
-            if run.stops():
-                raise Stopped
+        for shard in until_stopped(shards, run.stops):
             # All ranks number the features.
             lists = under_templates(shard, features, None if joint else theta.dense_D, gamma)
             if run.ranks.leads:

@@ -35,7 +35,7 @@ from xlate.learning.run import Run
 from xlate.learning.tuning import Optimise, Tuning, fingerprint, write_lists
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import Loss, loss_of
-from xlate.machine import Stop, Stopped, never
+from xlate.machine import Stop, never, until_stopped
 from xlate.metrics.objective import BLEU, Objective
 from xlate.metrics.score import measure_sentences
 from xlate.models.kind import ToTune, kind_of
@@ -255,12 +255,8 @@ class NbestLists:
         Raises:
             Stopped: `stop` said so.
         """
-        found: list[CandidateBatch] = []
         translated = self.system.hypotheses(weights, self.text.sources, self.size)
-        for one in track(translated, "decoding", total=len(self.text)):
-            if self.stop():
-                raise Stopped
-            found.append(one)
+        found = [*until_stopped(track(translated, "decoding", total=len(self.text)), self.stop)]
         return self.listed(found, range(len(self.text)))
 
     def listed(self, found: Sequence[CandidateBatch], sentences: Sequence[int]) -> CandidateBatch:
