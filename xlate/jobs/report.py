@@ -19,7 +19,7 @@ from xlate.config.schema import ReportConfig, TrainConfig
 from xlate.config.stored import config_of_run, defaults_of_training
 from xlate.errors import InputError
 from xlate.jobs.inspect import InspectedRun
-from xlate.jobs.score import read_output, references_for, work_of_run
+from xlate.jobs.score import paired_columns, read_output, references_for, work_of_run
 from xlate.jobs.sparse_features import Learned, full_explanation, learned_features, most_reordered
 from xlate.jobs.translate import Translator
 from xlate.metrics.score import evaluate
@@ -166,13 +166,10 @@ def _significance(settings: Sequence[Setting], split: str) -> Markup:
         log.warning("no tests in the page: %s", error)
         return Markup(blocks.said(str(error)))
     tests = [paired["bleu"] for paired in found.values()]
-    around = [test.interval.half_width for test in tests]
     columns = [
         Column("run", list(found)),
         Column("pairs", [paired.runs for paired in found.values()], 0),
-        Column("BLEU", [test.score for test in tests], 2),
-        Column("difference", [test.difference for test in tests], 2, around, sign="+"),
-        Column("p", [test.p_by_sentence for test in tests], 4),
+        *paired_columns(tests),
         Column("p adjusted", holm([test.p_by_sentence for test in tests]), 4),
     ]
     words = (

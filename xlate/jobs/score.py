@@ -18,7 +18,7 @@ from xlate.config.schema import CompareConfig, ScoreConfig
 from xlate.errors import InputError, refuse_if
 from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
 from xlate.metrics.score import Evaluation, evaluate, system_figures, tokenizer, with_column
-from xlate.metrics.significance import PairedTests, Resampling, paired_runs
+from xlate.metrics.significance import PairedTest, PairedTests, Resampling, paired_runs
 from xlate.models.run_files import located_config
 from xlate.report.pages import blocks, bracketed, marked
 from xlate.report.run_directory import MARK, RunDirectory
@@ -366,6 +366,23 @@ def _tests(found: PairedTests) -> Table:
             Column("significant", ["yes" if test.p_randomisation < SIGNIFICANT else "no" for test in tests]),
         ]
     )
+
+
+def paired_columns(tests: Sequence[PairedTest | None]) -> list[Column]:
+    """The columns of tests of BLEU, one per row: the score, how much it is above the other system's, and p. A row may
+    have no test.
+    """
+    nothing = (None, None, None, None)
+    rows = [
+        nothing if test is None else (test.score, test.difference, test.interval.half_width, test.p_by_sentence)
+        for test in tests
+    ]
+    score, difference, interval, p = ([row[place] for row in rows] for place in range(4))
+    return [
+        Column("BLEU", score, 2, better=1),
+        Column("difference", difference, 2, interval, sign="+"),
+        Column("p", p, 4),
+    ]
 
 
 def _better(ahead: float) -> str:

@@ -21,6 +21,7 @@ from xlate.errors import refuse_if
 from xlate.formats.moses_table import unescape_bars
 from xlate.formats.nbest_file import NbestFile, named_files
 from xlate.formats.nbest_list import Hypothesis, write_nbest
+from xlate.jobs.score import paired_columns
 from xlate.jobs.train.recipe import dev_set, measured_splits, refuse_base
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import tuning_text
@@ -116,23 +117,9 @@ class CombinationTraining(RankTraining):
             if len(found) == len(lines)
         }
         first = next(iter(stats.values()))
-        rows: list[tuple[float | None, ...]] = []
-        for name in names:
-            if name in stats:
-                test = paired_runs([stats[name]], [first])["bleu"]
-                rows.append((test.score, test.difference, test.interval.half_width, test.p_randomisation))
-            else:
-                rows.append((None,) * 4)
-        bleu, difference, interval, p = zip(*rows, strict=True)
-        return Table(
-            [
-                Column("system", names),
-                Column("BLEU", bleu, 2, better=1),
-                Column("difference", difference, 2, interval, sign="+"),
-                Column("p", p, 4),
-                Column("minutes", [s and s / 60 for s in seconds], 1),
-            ]
-        )
+        tests = [paired_runs([stats[name]], [first])["bleu"] if name in stats else None for name in names]
+        minutes = Column("minutes", [s and s / 60 for s in seconds], 1)
+        return Table([Column("system", names), *paired_columns(tests), minutes])
 
     def _given(self, run: Run) -> Json:
         """The keys of the lists to learn from, once their files are written into the run."""
