@@ -76,6 +76,8 @@ TUNED = ["loss=mira"]
         ("translate", TRANSLATE, "processes=0", "1 or more, at most 4096"),
         ("translate", TRANSLATE, "lattice_format=dot", "fst, slf"),
         ("prepare", ["work=w"], "data.tokenized=[tset]", "train, dev, test, lm_text"),
+        ("train", ["model=context"], "model.target=[pairs]", "pair, phrase, words"),
+        ("train", [], "model.kind=zz", ", ".join(model_schema.MODELS)),
         ("translate", TRANSLATE, "decoder.threshold=nan", "0 or more, below 1"),
         ("translate", TRANSLATE, "decoder.distortion_limit=-2", "-1 or more"),
         ("train", [], "loss.floats.subset=1.5", "above 0, at most 1"),

@@ -15,14 +15,12 @@ import pytest
 
 from tests.phrases.small_corpora import encoded, table_of
 from xlate.align.links import Links
-from xlate.errors import InputError
 from xlate.features import context
 from xlate.features.context import (
     UNLINKED,
     ContextFeatures,
     Distances,
     TargetFeatures,
-    check_target,
     distance_classes,
     first_links,
 )
@@ -104,12 +102,6 @@ def test_targets_by_pair_phrase_and_words() -> None:
     _, first = every.of(np.array([1]))
     assert set(ids[:3].tolist()) & set(first.tolist()) == set(ids[1:3].tolist())
     assert (ids < len(every)).all()
-
-
-def test_unknown_settings_are_refused() -> None:
-    for kinds in (["pairs"], []):
-        with pytest.raises(InputError, match="target"):
-            check_target(kinds)
 
 
 def text(lengths: list[int]) -> EncodedText:

@@ -236,6 +236,7 @@ class ContextModelConfig(ModelConfig):
     target: list[str] = key(
         "how translations are represented: pair, phrase, words; with predicts=distortion, [] ignores them",
         ["pair", "words"],
+        ("pair", "phrase", "words"),
     )
     reach: int = key("predicts=distortion: the longest distance predicted separately, in words", 6, REACH)
     bits: int = key("the number of weights is 2 to this power", 24, Range(1, 30))

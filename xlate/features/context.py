@@ -27,7 +27,6 @@ import numpy as np
 from xlate.align.links import Links
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.errors import InputError
 from xlate.features.index import Numbers
 from xlate.features.word_values import WordValues
 from xlate.kernels.search.predictions import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
@@ -146,22 +145,11 @@ def joined_bags(bags: Sequence[Bags]) -> Bags:
     return offsets_of(size_C), np.concatenate([ids for _, ids in bags])[order].astype(np.int32)
 
 
-def check_target(kinds: Sequence[str]) -> None:
-    """Checks that there are features of translations of these kinds.
-
-    Raises:
-        InputError: an unknown kind, or none at all.
-    """
-    strange = [kind for kind in kinds if kind not in TARGET_KINDS]
-    if strange or not kinds:
-        raise InputError("unknown value of model.target", f"model.target=[{','.join(kinds)}]", ", ".join(TARGET_KINDS))
-
-
 @dataclass(frozen=True)
 class TargetFeatures:
     """The features of candidate translations: ids of pairs, then of target phrases, then of target words.
 
-    Without kinds, which `check_target` checks, there are none.
+    Without kinds there are none.
     """
 
     table: PhraseTable

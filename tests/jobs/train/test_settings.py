@@ -35,6 +35,7 @@ WRONG = [
     # of classifiers
     (["model=context", "loss=mira"], "mira"),
     (["model=context", "source=online"], "online"),
+    (["model=context", "model.target=[]"], "translations that are not represented"),
     # of the global model
     (["loss=global"], "needs a run of the local model"),
     (["loss=global", "base={run}", "loss.globally.split=odd"], "no odd set to train on"),

@@ -25,7 +25,6 @@ from xlate.config.model_schema import DISTORTION, TRANSLATION, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, check_choice, refuse_if
-from xlate.features.context import check_target
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, decode_folds, gone_through, list_figures, sampled
 from xlate.jobs.train.recipe import (
@@ -90,8 +89,12 @@ class ContextTraining(EventRecipe):
             f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}",
             "loss.negatives=0, or loss=one_vs_rest with loss.batch=0",
         )
-        if model.target or model.predicts != DISTORTION:
-            check_target(model.target)
+        refuse_if(
+            not model.target and model.predicts != DISTORTION,
+            "translations that are not represented",
+            "model.target=[]",
+            "one or more of pair, phrase, words",
+        )
         rule, bits = phase_settings(config).rule, model.bits
         size = WEIGHT + SQUARES * rule.adaptive + SUMS * rule.settles
         check_memory("the weights of the classifier", size << bits, f"model.bits={bits}")
