@@ -220,10 +220,8 @@ class Online:
 
     def _report(self, figures: Figures, speed: float) -> None:
         step = figures["iteration"]
-        for name, value in figures.items():
-            if name != "iteration" and value is not None:
-                self.reporter.scalar(f"online/{name.replace('bleu', 'BLEU')}", float(value), step)
-        self.reporter.scalar("online/sentences_per_second", speed, step)
+        reported = {name.replace("bleu", "BLEU"): value for name, value in figures.items() if name != "iteration"}
+        self.reporter.scalars("online/*", {**reported, "sentences_per_second": speed}, step)
         weights = self.learner.weights
         self.reporter.scalars("weights/*", weights.floats, step)
         if weights.active:

@@ -120,11 +120,9 @@ class Tuning:
     def _report(self, weights: Weights, figures: RoundFigures) -> None:
         step = figures.round
         name = "BLEU" if self.objective.is_bleu else "objective"
-        self.reporter.scalar(f"tune/{name}", figures.bleu, step)
-        if figures.heldout_bleu is not None:
-            self.reporter.scalar(f"tune/heldout_{name}", figures.heldout_bleu, step)
-        for tag in ("length_ratio", "pool", "new"):
-            self.reporter.scalar(f"tune/{tag}", getattr(figures, tag), step)
+        scores = {name: figures.bleu, f"heldout_{name}": figures.heldout_bleu}
+        sizes = {"length_ratio": figures.length_ratio, "pool": figures.pool, "new": figures.new}
+        self.reporter.scalars("tune/*", {**scores, **sizes}, step)
         scale = float(np.abs(weights.dense_D).sum()) or 1.0
         self.reporter.scalars("weights/*", {name: value / scale for name, value in weights.floats.items()}, step)
         if weights.active:

@@ -318,10 +318,11 @@ class Reporter:
     def scalar(self, tag: str, value: float, step: int) -> None:
         """One number."""
 
-    def scalars(self, tag: str, figures: Mapping[str, float], step: int) -> None:
-        """Several numbers; the name of each takes the place of `*` in the tag."""
+    def scalars(self, tag: str, figures: Mapping[str, float | None], step: int) -> None:
+        """Several numbers, without those that are None; the name of each takes the place of `*` in the tag."""
         for name, value in figures.items():
-            self.scalar(tag.replace("*", name), value, step)
+            if value is not None:
+                self.scalar(tag.replace("*", name), value, step)
 
     def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
         """The distribution of many numbers."""

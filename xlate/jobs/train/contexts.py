@@ -183,8 +183,7 @@ def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step
         100 * quality.baseline,
         quality.best.error,
     )
-    for name, value in figures.items():
-        reporter.scalar(f"valid/{name}", value, step)
+    reporter.scalars("valid/*", figures, step)
     curves = {f"the most probable {what}": quality.best, f"every {what}": quality.every}
     reporter.image("valid/reliability", reliability_picture(curves), step)
     bands = quality.by_times()

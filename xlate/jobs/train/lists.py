@@ -329,13 +329,13 @@ def gone_through(
         figures.append(epoch)
         measured = {} if math.isnan(epoch.heldout_bleu) else {"BLEU": epoch.heldout_bleu}
         tell(loss=epoch.heldout_loss, **measured)
-        step = first + epoch.epoch
-        if epoch.epoch:
-            run.reporter.scalar(f"{what}/train_loss", epoch.train_loss, step)
-        run.reporter.scalar(f"{what}/heldout_loss", epoch.heldout_loss, step)
-        for name, value in measured.items():
-            run.reporter.scalar(f"{what}/heldout_{name}", value, step)
-        run.reporter.scalar(f"{what}/active", epoch.active, step)
+        reported = {
+            "train_loss": epoch.train_loss if epoch.epoch else None,
+            "heldout_loss": epoch.heldout_loss,
+            "heldout_BLEU": measured.get("BLEU"),
+            "active": epoch.active,
+        }
+        run.reporter.scalars(f"{what}/*", reported, first + epoch.epoch)
         heldout = ", ".join([f"held out {epoch.heldout_loss:.5f}", *(f"{n} {v:.2f}" for n, v in measured.items())])
         if epoch.epoch:
             learned = f"{heldout}, {epoch.active:,} features"
