@@ -36,14 +36,8 @@ from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
 if TYPE_CHECKING:
     from xlate.work.directory import WorkDirectory
 
-GLOSSARY = "A file of terms: source phrase, TAB or |||, translation; wor* stands for every word that begins with wor."
-TERMS = "hard: the glossary's translation of a term is the only one; soft: it competes with others."
 USES = ("hard", "soft")
 WORK = "The work directory, if it has moved since training and is not in the same place relative to the run."
-REFERENCES = "Reference files; by default, a run uses those of its work directory."
-LOWERCASE = "Ignore case."
-TOKENIZE = "Tokenisation for BLEU: 13a, intl, none, char …"
-SPLIT = "For runs: use the outputs of test or dev."
 SPLITS = ("dev", "test")
 
 
@@ -187,7 +181,20 @@ class TrainConfig(GivenListsConfig, Command):
 
 
 @dataclass
-class TranslateConfig(Command):
+class GlossaryConfig:
+    """A glossary and its use."""
+
+    glossary: str | None = key(
+        "A file of terms: source phrase, TAB or |||, translation; wor* stands for every word that begins with wor.",
+        None,
+    )
+    terms: str = key(
+        "hard: the glossary's translation of a term is the only one; soft: it competes with others.", "hard", USES
+    )
+
+
+@dataclass
+class TranslateConfig(GlossaryConfig, Command):
     """xlate translate run=RUN < in > out."""
 
     run: str = key(
@@ -210,8 +217,6 @@ class TranslateConfig(Command):
         None,
     )
     tables: str | None = key("A folder with one phrase table per line: 0 or 0.gz for the first.", None)
-    glossary: str | None = key(GLOSSARY, None)
-    terms: str = key(TERMS, "hard", USES)
     processes: int = key("Number of processes that translate lines in parallel (phrase model).", 1, PROCESSES)
     distinct: bool = key("N-best lists contain each text only once.", True)
     trace: bool = key("Print to standard error how each translation was built.", False)
@@ -316,7 +321,7 @@ class InspectConfig(Command):
 
 
 @dataclass
-class ServeConfig(Command):
+class ServeConfig(GlossaryConfig, Command):
     """xlate serve run=RUN: translates over HTTP, POST /translate {"text": …, "nbest": …, "explain": …}, GET
     /health, GET /openapi.json, and a page.
     """
@@ -328,8 +333,6 @@ class ServeConfig(Command):
         "run; other tries this directory first, too.",
         None,
     )
-    glossary: str | None = key(GLOSSARY, None)
-    terms: str = key(TERMS, "hard", USES)
     host: str = key("The address to listen on; only this machine can reach 127.0.0.1.", "127.0.0.1")
     port: int = key("The port; 0 takes any free port.", 8000, Range(0, 65535))
     allow: list[str] = key(
@@ -392,21 +395,27 @@ class EventsConfig(Command):
 
 
 @dataclass
-class ScoreConfig(Command):
+class MeasuringConfig:
+    """How outputs are measured."""
+
+    ref: list[str] = key("Reference files; by default, a run uses those of its work directory.", [])
+    split: str = key("For runs: use the outputs of test or dev.", "test", SPLITS)
+    lowercase: bool = key("Ignore case.", False)
+    tokenize: str = key("Tokenisation for BLEU: 13a, intl, none, char …", "13a")
+
+
+@dataclass
+class ScoreConfig(MeasuringConfig, Command):
     """xlate score hyp=[OUT,…] ref=[REF,…] [against=[OTHER,…]]."""
 
     hyp: list[str] = key("Outputs: text files or runs; several count as runs of one system, for example with seeds.")
     against: list[str] = key("Outputs of another system for the paired test: as many as in hyp, or one.", [])
-    ref: list[str] = key(REFERENCES, [])
-    split: str = key(SPLIT, "test", SPLITS)
     measures: list[str] = key("Which of bleu, chrf, ter, nist, lexacc.", [*MEASURES], MEASURES)
     columns: list[str] = key(
         "Scores computed elsewhere, [NAME=FILE,…]: one file per output, in the same order, one number per sentence.",
         [],
     )
     against_columns: list[str] = key("The same for the other system.", [])
-    lowercase: bool = key(LOWERCASE, False)
-    tokenize: str = key(TOKENIZE, "13a")
     bootstrap: int = key("Bootstrap samples for intervals and paired tests.", 1000, Range(0, 10**6))
     seed: int = key("Seed of these samples.", 12345, SEED)
     out: str | None = key("A file for the figures, as JSON.", None)
@@ -436,24 +445,20 @@ class ReportConfig(Command):
 
 
 @dataclass
-class CompareConfig(Command):
+class CompareConfig(MeasuringConfig, Command):
     """xlate compare A B [ref=[REF,…]] [src=FILE]."""
 
     positional = ("a", "b")
     a: str = key("A system: a text file or a run.")
     b: str = key("The system to compare it with.")
-    ref: list[str] = key(REFERENCES, [])
     src: str | None = key(
         "The source text, shown with examples; by default, a run uses that of its work directory.", None
     )
-    split: str = key(SPLIT, "test", SPLITS)
     train: str | None = key(
         "The target side of the training text, for buckets by word frequency; by default, a run uses that of its work "
         "directory.",
         None,
     )
-    lowercase: bool = key(LOWERCASE, False)
-    tokenize: str = key(TOKENIZE, "13a")
     top: int = key("Number of n-grams and examples on each side.", 10, Range(0))
     out: str | None = key("A folder for compare.txt and compare.html; null: only print the text.", None)
 
