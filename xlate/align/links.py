@@ -14,7 +14,7 @@ from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.arrays.scratch import Scratch, joined_rows
 from xlate.errors import InputError
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import FileLines, count_lines, write_lines
 
 _LINK = re.compile(r"([0-9]{1,9})(-)([0-9]{1,9})", re.ASCII)
 Lengths = Sequence[int] | AnyInts
@@ -121,7 +121,7 @@ def read_links(
     batches = iter(lambda: list(islice(sentences, BATCH)), [])
     links = joined_links(map(Links.from_pairs, batches), scratch or Scratch())
     # A longer file is counted to its end.
-    lines = sum(1 for _ in iterate_lines(path))
+    lines = count_lines(path)
     if lines != expected or len(links) != expected:
         raise InputError(
             "wrong number of lines", f"{lines} lines", f"{expected} lines, one per sentence pair", REMEDY, file=path
@@ -150,19 +150,13 @@ def marked_links(
     Raises:
         InputError: a link is not of the given form, with file and line.
     """
-    for number, line in enumerate(iterate_lines(path), 1):
+    lines = FileLines(path, "check that this is a complete alignment file")
+    for line in lines:
         links = []
         for text in filter(None, line.split(" ")):
             match = form.fullmatch(text)
             if match is None:
-                raise InputError(
-                    "malformed link",
-                    text,
-                    "links like 3-4, counted from 0, separated by spaces",
-                    "check that this is a complete alignment file",
-                    file=path,
-                    line=number,
-                )
+                raise lines.error("malformed link", text, "links like 3-4, counted from 0, separated by spaces")
             first, second = int(match[1]), int(match[3])
             links.append((second, match[2], first) if reverse else (first, match[2], second))
         yield links

@@ -15,8 +15,8 @@ import numpy as np
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.errors import InputError, refuse_if
-from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
+from xlate.errors import refuse_if
+from xlate.text.lines import LONGEST_RECORD, FileLines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
 
 LABELS = {"1": 1.0, "+1": 1.0, "-1": -1.0}
@@ -34,8 +34,8 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
     floats: list[list[float]] = []
     ids: list[list[int]] = []
     opened = 0
-    number = 0
-    for number, line in enumerate(iterate_lines(path, LONGEST_RECORD), start=1):
+    lines = FileLines(path, "write the file again", LONGEST_RECORD)
+    for line in lines:
         fields = line.split()
         if not fields:
             continue
@@ -45,15 +45,15 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
                 sizes.append(opened)
             opened = 0
             continue
-        label, values, keys = _parse(fields, path, number, line)
+        label, values, keys = _parse(lines, line, fields)
         if floats and len(values) != len(floats[0]):
-            raise _refuse("the number of floats changes", path, number, line, f"{len(floats[0])} floats")
+            raise lines.error("the number of floats changes", line, f"{len(floats[0])} floats")
         labels.append(label)
         floats.append(values)
         ids.append(keys)
         opened += 1
     if opened:
-        raise _refuse("the file ends within a datapoint", path, number, "end of file", "a line 0")
+        raise lines.error("the file ends within a datapoint", "end of file", "a line 0")
     return CandidateBatch(
         candidate_offsets_I1=offsets_of(sizes),
         dense_CD=np.array(floats, np.float32).reshape(len(floats), len(floats[0]) if floats else 0),
@@ -91,21 +91,17 @@ def _lines(path: str | Path, batch: CandidateBatch) -> Iterator[str]:
         yield "0"
 
 
-def _parse(fields: list[str], path: str | Path, number: int, line: str) -> tuple[float, list[float], list[int]]:
+def _parse(lines: FileLines, line: str, fields: list[str]) -> tuple[float, list[float], list[int]]:
     try:
         label, n_float = LABELS[fields[0]], parse_int(fields[1])
         n_bin = parse_int(fields[2 + n_float])
     except (ValueError, KeyError, IndexError) as error:
-        raise _refuse("a malformed datapoint line", path, number, line, FORM) from error
+        raise lines.error("a malformed datapoint line", line, FORM) from error
     if len(fields) != 3 + n_float + n_bin:
-        raise _refuse("a malformed datapoint line", path, number, line, FORM)
+        raise lines.error("a malformed datapoint line", line, FORM)
     try:
         values = [parse_float(v, LARGEST_FLOAT32) for v in fields[2 : 2 + n_float]]
         keys = [parse_int(k) for k in fields[3 + n_float :]]
     except ValueError as error:
-        raise _refuse(str(error), path, number, line, "finite 32-bit floats, ids from 0 to 2147483647") from error
+        raise lines.error(str(error), line, "finite 32-bit floats, ids from 0 to 2147483647") from error
     return label, values, keys
-
-
-def _refuse(message: str, path: str | Path, number: int, seen: str, expected: str) -> InputError:
-    return InputError(message, seen, expected, "write the file again", file=path, line=number)

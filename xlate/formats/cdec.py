@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import log
 from pathlib import Path
 from sys import intern
@@ -40,7 +40,8 @@ from xlate.formats.scfg import (
     joined,
     words_of,
 )
-from xlate.text.lines import iterate_lines
+from xlate.progress import track
+from xlate.text.lines import FileLines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
 from xlate.text.tokens import between_blanks
 
@@ -69,7 +70,7 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
             lines have different numbers of bare features; the message names the line.
     """
     lines = RuleLines(path, FORM, prefix, _symbol)
-    for line in lines:
+    for line in track(lines, "reading grammar"):
         label, source, target, values, links, *_ = [*lines.fields(line, 6), "", ""]
         left = _LEFT.fullmatch(label)
         if left is None:
@@ -93,14 +94,6 @@ def _symbol(word: str) -> Symbol:
     return Gap(label, parse_int(number))
 
 
-def lines_of(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a configuration with their numbers, without comments and empty ones."""
-    for number, raw in enumerate(iterate_lines(path), 1):
-        line = raw.strip(" \t\r")
-        if line and not line.startswith("#"):
-            yield number, line
-
-
 class Configuration:
     """The content of the configuration of a decoder.
 
@@ -118,14 +111,15 @@ class Configuration:
         self.path, self.remedy = Path(path), remedy
         self.settings: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self.others: list[tuple[int, str]] = []
-        for number, line in lines_of(path):
+        lines = FileLines(path)
+        for line in lines.settings():
             name, equals, value = (part.strip(" \t") for part in line.partition("="))
             if loose:
                 name = name.lower().replace("_", "").replace("-", "")
             if equals:
-                self.settings[name].append((number, value))
+                self.settings[name].append((lines.number, value))
             else:
-                self.others.append((number, line))
+                self.others.append((lines.number, line))
 
     def value(self, name: str, default: str) -> str:
         """The value of a setting, the last one if there are several."""
@@ -181,14 +175,14 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
     Raises:
         InputError: a line is no name and 32-bit number, or a name occurs twice.
     """
-    weights = {}
-    for number, line in lines_of(path):
+    weights, lines = dict[str, float](), FileLines(path)
+    for line in lines.settings():
         try:
             name, weight = parse_weight(line)
         except ValueError as error:
-            raise InputError("not a weight", f"{line} ({error})", WEIGHT, file=path, line=number) from None
+            raise lines.error("not a weight", f"{line} ({error})", WEIGHT) from None
         if name in weights:
-            raise InputError("a weight appears twice", name, "each name once", file=path, line=number)
+            raise lines.error("a weight appears twice", name, "each name once")
         weights[name] = weight
     return weights
 

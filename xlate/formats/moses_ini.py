@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xlate.errors import InputError
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import FileLines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
 from xlate.text.opening import packed_beside
 
@@ -144,31 +144,28 @@ def read_moses_ini(path: str | Path) -> MosesIni:
         InputError: there is text outside any section, a feature argument that is not `key=value`, a weight line that is
             not `Name= numbers`, or a name that occurs twice; the message names the line.
     """
-    path = Path(path)
+    lines = FileLines(path)
     features: list[FeatureLine] = []
     weights: dict[str, tuple[float, ...]] = {}
     settings: dict[str, list[str]] = {}
     section = ""
-    for number, raw in enumerate(iterate_lines(path), 1):
-        line = raw.strip()
-        if not line or line.startswith("#"):
-            continue
+    for line in lines.settings():
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
         elif not section:
-            raise InputError("text before the first section", line, "[section]", file=path, line=number)
+            raise lines.error("text before the first section", line, "[section]")
         elif section == FEATURE:
-            features.append(_feature(path, number, line, features))
+            features.append(_feature(lines, line, features))
         elif section == WEIGHT:
             name, equals, text = line.partition("=")
             values = tuple(parse_row(text, LARGEST_FLOAT32) or ())
             if not equals or not values:
-                raise InputError("malformed weights", line, "Name= numbers", file=path, line=number)
+                raise lines.error("malformed weights", line, "Name= numbers")
             if weights.setdefault(name.strip(), values) is not values:
-                raise InputError("weights given twice", name, "each name once", file=path, line=number)
+                raise lines.error("weights given twice", name, "each name once")
         else:
             settings.setdefault(section, []).append(line)
-    return MosesIni(path, tuple(features), weights, {name: tuple(lines) for name, lines in settings.items()})
+    return MosesIni(lines.path, tuple(features), weights, {name: tuple(lines) for name, lines in settings.items()})
 
 
 def is_moses_ini(path: str | Path) -> bool:
@@ -177,23 +174,22 @@ def is_moses_ini(path: str | Path) -> bool:
     Raises:
         InputError: it cannot be read.
     """
-    lines = (line.strip() for line in iterate_lines(path))
-    first = next((line for line in lines if line and not line.startswith("#")), "")
+    first = next(FileLines(path).settings(), "")
     return first.startswith("[") and first.endswith("]")
 
 
-def _feature(path: Path, number: int, line: str, before: list[FeatureLine]) -> FeatureLine:
+def _feature(lines: FileLines, line: str, before: list[FeatureLine]) -> FeatureLine:
     kind, *words = line.split()
     arguments = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not (key and equals and value):
-            raise InputError("malformed feature", word, "key=value", file=path, line=number)
+            raise lines.error("malformed feature", word, "key=value")
         arguments[key] = value
     name = arguments.get("name", f"{kind}{sum(feature.kind == kind for feature in before)}")
     if any(feature.name == name for feature in before):
-        raise InputError("two features with the same name", name, "different names", file=path, line=number)
-    return FeatureLine(kind, name, arguments, number)
+        raise lines.error("two features with the same name", name, "different names")
+    return FeatureLine(kind, name, arguments, lines.number)
 
 
 def phrase_feature(path: str, scores: int, limit: int) -> str:

@@ -32,6 +32,7 @@ from xlate.formats.scfg import (
     Symbol,
     joined,
 )
+from xlate.progress import track
 from xlate.text.numbers import parse_int, parse_row
 from xlate.text.tokens import between_blanks
 from xlate.text.vocabulary import END
@@ -65,7 +66,7 @@ def read_moses_grammar(path: str | Path, name: str) -> Scfg:
             finite number, or lines have different numbers of scores; the message names the line.
     """
     lines = RuleLines(path, FORM, f"{name}_", _symbol)
-    for line in lines:
+    for line in track(lines, "reading grammar"):
         while line.endswith((" ", "\t", " |||")):
             line = line.rstrip(" \t").removesuffix(" |||")
         left, right, scores, links, counts, named, *_ = [*lines.fields(line, 7), "", "", ""]

@@ -23,7 +23,7 @@ from xlate.errors import InputError
 from xlate.phrases.runs import number_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import FileLines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
 from xlate.text.vocabulary import RESERVED, EncodedText, Vocabulary, reserved
 
@@ -121,10 +121,10 @@ class MosesTable(NamedTuple):
     target_vocabulary: Vocabulary
 
 
-class Columns:
-    """The content of the lines of one phrase table, column by column.
+class Columns(FileLines):
+    """The lines of one phrase table, and their content, column by column.
 
-    Row b was read from line `lines[b]`; messages name line `number`, the one being read. `more` says how many scores
+    Row b was read from line `lines[b]`. `more` says how many scores
     may follow the four; they are not kept (see `split_scores`), and all lines must have as many as the first. `order_B`
     are the rows in the order of the table, once it is made.
     """
@@ -132,7 +132,8 @@ class Columns:
     order_B: Ints
 
     def __init__(self, path: Path, more: tuple[int, ...] = (0,)) -> None:
-        self.path, self.more, self.number = path, more, 0
+        super().__init__(path, "check that this is a Moses phrase table with all its fields")
+        self.more = more
         self.sources, self.targets = Phrases(path), Phrases(path)
         self.lines, self.source, self.target, self.shape = (array("q") for _ in range(4))
         self.scores, self.counts = array("d"), array("d")
@@ -206,10 +207,6 @@ class Columns:
         self.links.append(links)
         return shape
 
-    def error(self, message: str, seen: object, expected: str) -> InputError:
-        remedy = "check that this is a Moses phrase table with all its fields"
-        return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
-
     def table(self, unescape: bool) -> MosesTable:
         """The table of all lines.
 
@@ -225,8 +222,9 @@ class Columns:
         source_B, target_B = source_B[order], target_B[order]
         twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
         if len(twice):
-            earlier, self.number = (self.lines[int(order[place])] for place in (twice[0], twice[0] + 1))
-            raise self.error("a phrase pair appears twice", f"the pair of line {earlier}", "each phrase pair once")
+            earlier, later = (self.lines[int(order[place])] for place in (twice[0], twice[0] + 1))
+            seen, expected = f"the pair of line {earlier}", "each phrase pair once"
+            raise self.error("a phrase pair appears twice", seen, expected, line=later)
         offsets_X1 = offsets_of(list(map(len, self.links)))
         links_K2 = np.array([link for links in self.links for link in links], np.int16).reshape(-1, 2)
         shape_B = np.asarray(self.shape)[order]
@@ -316,7 +314,7 @@ def read_phrase_table(path: str | Path, only: Container[str] | None = None) -> M
             phrase pair, or contains a reserved word; the message names the line.
     """
     columns = Columns(Path(path))
-    for columns.number, line in enumerate(track(iterate_lines(path), "reading phrase table"), 1):
+    for line in track(columns, "reading phrase table"):
         if only is None or line.partition(BAR)[0] in only:
             columns.add(line)
     return columns.table(unescape=False)

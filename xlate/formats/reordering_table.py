@@ -12,11 +12,10 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import places_of_keys
-from xlate.errors import InputError
 from xlate.formats.moses_table import BAR, numbers_text, spell_phrases, spelled_table
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import FileLines, write_lines
 from xlate.text.numbers import parse_row
 from xlate.text.vocabulary import Vocabulary
 
@@ -41,42 +40,42 @@ def read_reordering_table(
         InputError: a line is ill-formed, has numbers that are negative or not finite, or repeats a phrase pair; the
             message names the line.
     """
-    path = Path(path)
+    lines = FileLines(path)
     sides = (table.source_phrases, source_vocabulary), (table.target_phrases, target_vocabulary)
     source_rows, target_rows = (
-        {words: row for row, words in enumerate(spell_phrases(path, *side, escape=False))} for side in sides
+        {words: row for row, words in enumerate(spell_phrases(lines.path, *side, escape=False))} for side in sides
     )
     known = {}
     keys = []
     values = []
-    lines = []
-    for number, line in enumerate(track(iterate_lines(path), "reading reordering table"), 1):
+    numbers = []
+    for line in track(lines, "reading reordering table"):
         parts = line.rstrip(" ").split(BAR)
         if len(parts) != 3:
-            raise InputError("wrong number of fields", line, FORM, file=path, line=number)
+            raise lines.error("wrong number of fields", line, FORM)
         source, target, text = parts
         if text not in known:
             known[text] = tuple(parse_row(text) or ())
             if len(known[text]) != SCORES or min(known[text]) < 0:
                 remedy = "give a table of model msd-bidirectional-fe"
-                raise InputError("not six scores", text, FORM, remedy, file=path, line=number)
+                raise lines.error("not six scores", text, FORM, remedy)
         if source in source_rows and target in target_rows:
             keys.append(source_rows[source] << 32 | target_rows[target])
             values.append(known[text])
-            lines.append(number)
-    return _place(path, table, np.array(keys, np.int64), np.array(values).reshape(-1, SCORES), lines)
+            numbers.append(lines.number)
+    return _place(lines, table, np.array(keys, np.int64), np.array(values).reshape(-1, SCORES), numbers)
 
 
-def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines: list[int]) -> Floats:
+def _place(lines: FileLines, table: PhraseTable, key_K: Ints, score_K6: Floats, numbers: list[int]) -> Floats:
     """Puts the scores of K pairs into the rows of the table, which is sorted by its keys."""
     row_K = places_of_keys(table.source_B.astype(np.int64) << 32 | table.target_B, key_K)
     listed = np.flatnonzero(row_K >= 0)
     _, first, place_L = np.unique(row_K[listed], return_index=True, return_inverse=True)
     twice = np.flatnonzero(first[place_L] < np.arange(len(listed)))
     if len(twice):
-        earlier, later = (lines[listed[place]] for place in (first[place_L[twice[0]]], twice[0]))
+        earlier, later = (numbers[listed[place]] for place in (first[place_L[twice[0]]], twice[0]))
         seen, expected = f"the pair of line {earlier}", "each phrase pair once"
-        raise InputError("a phrase pair appears twice", seen, expected, file=path, line=later)
+        raise lines.error("a phrase pair appears twice", seen, expected, line=later)
     score_B6 = np.full((len(table), SCORES), np.nan)
     score_B6[row_K[listed]] = score_K6[listed]
     return score_B6

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import itemgetter
@@ -21,8 +21,7 @@ from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.moses_table import LINKS, parse_links
 from xlate.phrases.settings import MOST_GAPS
-from xlate.progress import track
-from xlate.text.lines import iterate_lines
+from xlate.text.lines import FileLines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_row
 from xlate.text.vocabulary import BEGIN
 
@@ -185,10 +184,8 @@ class ForeignSystem:
     tables: Sequence[tuple[int, int]] = ()
 
 
-class RuleLines:
-    """The rules of one grammar, collected line by line, checked for what all formats have in common.
-
-    Iterating gives the lines of the file; messages name the last one.
+class RuleLines(FileLines):
+    """The lines of one grammar, and its rules, collected line by line, checked for what all formats have in common.
 
     Args:
         path: of the file, plain or gzip.
@@ -198,8 +195,8 @@ class RuleLines:
     """
 
     def __init__(self, path: str | Path, form: str, prefix: str, symbol: Callable[[str], Symbol]) -> None:
-        self.path, self.form, self.prefix = Path(path), form, prefix
-        self.number = 0
+        super().__init__(path, "check that the grammar is complete and in the expected format")
+        self.form, self.prefix = form, prefix
         self.rules: list[ScfgRule] = []
         self.columns = -1
         self.values: array[float] = array("d")
@@ -208,12 +205,6 @@ class RuleLines:
         # Many lines share words, sides, links and gaps.
         self.side, self.links, self._symbol = cache(self._side), cache(self._links), cache(symbol)
         self.order = cache(self._order)
-
-    def __iter__(self) -> Iterator[str]:
-        """The lines."""
-        for line in track(iterate_lines(self.path), "reading grammar"):
-            self.number += 1
-            yield line
 
     def fields(self, line: str, most: int) -> list[str]:
         """The fields of a line, at least three, without surrounding blanks.
@@ -309,11 +300,6 @@ class RuleLines:
                 seen, expected = f"{len(values)} numbers", f"{self.columns}, as in the lines before"
                 raise self.error("a different number of features", seen, expected)
             self.values.extend(sign * value + 0.0 for value in values)
-
-    def error(self, message: str, seen: object, expected: str) -> InputError:
-        """The error for the current line."""
-        remedy = "check that the grammar is complete and in the expected format"
-        return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
 
     def grammar(self) -> Scfg:
         """The complete grammar; without bare numbers, a name that at least half of the rules have becomes a column."""

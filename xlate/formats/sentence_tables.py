@@ -19,7 +19,7 @@ import numpy as np
 from xlate.errors import InputError
 from xlate.formats.moses_table import BAR, Columns, MosesTable, unescape_bars
 from xlate.text.folders import holds
-from xlate.text.lines import iterate_lines, read_lines
+from xlate.text.lines import read_lines
 from xlate.text.opening import packed_beside
 
 INPUT, MARK = "input.txt", "xlate-export.json"
@@ -139,7 +139,7 @@ class TableFolder:
         path = self.file(number)
         columns, rows = Columns(path, more), dict[tuple[str, str], int]()
         found = {}
-        for columns.number, line in enumerate(iterate_lines(path), 1):
+        for line in columns:
             name, _, rest = line.partition(BAR)
             target, _, scores = rest.partition(BAR)
             source = name if self.lines is None else " ".join(_MARKED.sub("", word) for word in name.split(" "))

@@ -14,7 +14,7 @@ from xlate.array_types import Floats, Ints32
 from xlate.arrays.ranges import pieces
 from xlate.errors import InputError
 from xlate.progress import track
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import FileLines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_floats, parse_int
 from xlate.text.vocabulary import BEGIN, BEGIN_ID, END, UNKNOWN, Vocabulary
 
@@ -123,27 +123,19 @@ def _rows(table: NgramTable) -> Iterator[tuple[list[int], float, float]]:
         yield from zip(*(column.tolist() for column in columns), strict=True)
 
 
-class _Lines:
-    """The lines of a file with their numbers, and the error for the current position."""
+class _Lines(FileLines):
+    """The lines of a file as they are taken."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = path
-        self.number = 0
-        self._lines = iterate_lines(path)
+        super().__init__(path)
+        self._rest = iter(self)
 
     def next(self, *, blank: bool = False) -> str | None:
         """The next line, by default the next one that is not blank; None at the end."""
-        for line in self._lines:
-            self.number += 1
-            if blank or line.strip():
-                return line
-        self.number += 1
-        return None
+        return next((line for line in self._rest if blank or line.strip()), None)
 
     def many(self, count: int) -> list[str]:
-        lines = list(islice(self._lines, count))
-        self.number += len(lines)
-        return lines
+        return list(islice(self._rest, count))
 
     def expect(self, text: str, what: str) -> None:
         line = self.next()
@@ -152,13 +144,9 @@ class _Lines:
         if line.strip() != text:
             raise self.error("wrong n-gram count", line, f"{text!r}, {what}", "count the n-grams again")
 
-    def error(
-        self, message: str, seen: object, expected: str, remedy: str | None = None, line: int | None = None
-    ) -> InputError:
-        return InputError(message, seen, expected, remedy, file=self.path, line=line or self.number)
-
     def cut_off(self, expected: str) -> InputError:
-        return self.error("the ARPA file is cut off", "end of file", expected, "copy or make the file again")
+        remedy = "copy or make the file again"
+        return self.error("the ARPA file is cut off", "end of file", expected, remedy, self.number + 1)
 
 
 def _read_header(lines: _Lines) -> list[int]:

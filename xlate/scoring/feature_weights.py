@@ -13,11 +13,12 @@ from xlate.candidates.nbest import NbestArrays
 from xlate.errors import InputError, refuse_if
 from xlate.formats.nbest_list import Hypothesis
 from xlate.scoring.weights import WEIGHTS_FILE, load_weights
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import FileLines, write_lines
 from xlate.text.numbers import parse_row
 
 # Columns of our own lists that are already weighted.
 SUMMED = {"bigrams": 1.0, "partition": 1.0}
+WEIGHT = "name= w w …, name w or name TAB w"
 _WITH_TAB = re.compile(r"([^\t]+)\t([^\t ]+)")
 _LINE = re.compile(r"([^ \t]*[^ \t=])=?((?: +\S+)+) *")
 
@@ -52,14 +53,14 @@ def load_feature_weights(path: str | Path) -> dict[str, float]:
             weights.update((start + dense, weight) for dense, weight in values.floats.items())
             weights.update((start + feature, weight) for *_, feature, weight in file.learned(name))
     else:
-        for text, number, line in _weight_lines(path, ()):
+        for lines, line in _weight_lines(path, ()):
             found = _WITH_TAB.fullmatch(line) or _LINE.fullmatch(line)
             row = parse_row(found[2]) if found else None
             if found is None or not row:
-                raise _ill_formed(text, number, line, "not a weight")
+                raise lines.error("not a weight", line, WEIGHT)
             names = [found[1]] if len(row) == 1 else [f"{found[1]}_{place}" for place in range(len(row))]
             if not weights.keys().isdisjoint(names):
-                raise _ill_formed(text, number, line, "a weight appears twice")
+                raise lines.error("a weight appears twice", line, WEIGHT)
             weights.update(zip(names, row, strict=True))
     expected = "a Moses configuration, lines of name and weight, or a safetensors file"
     refuse_if(not weights, "no weights", None, expected, file=path)
@@ -114,42 +115,33 @@ def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
     return missing
 
 
-def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path, int, str]]:
+def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[FileLines, str]]:
     """Lines that hold weights: all of a plain file, those of `[weight]` of a configuration and of its weight file.
 
-    Each comes with its file and number; `through` are the files that led here.
+    Each comes with those of its file; `through` are the files that led here.
 
     Raises:
         InputError: a weight file that includes itself.
     """
     section, through = None, (*through, path.resolve())
-    for number, raw in enumerate(iterate_lines(path), start=1):
-        line = raw.strip(" \t\r")
-        if not line or line.startswith("#"):
-            continue
+    lines = FileLines(path, "correct or remove the line")
+    for line in lines.settings():
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
         elif section in (None, "weight"):
-            yield path, number, line
+            yield lines, line
         elif section == "weight-file":
             named = path.parent / line
             if "\0" in line:
-                raise _ill_formed(path, number, line, "not a possible file name")
+                raise lines.error("not a possible file name", line, WEIGHT)
             if named.resolve() in through:
-                raise InputError(
+                raise lines.error(
                     "a weight file that includes itself",
                     line,
                     "a file of lines of name and weight",
                     "name the file with the sparse weights under [weight-file]",
-                    file=path,
-                    line=number,
                 )
             yield from _weight_lines(named, through)
-
-
-def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:
-    expected = "name= w w …, name w or name TAB w"
-    return InputError(message, line, expected, "correct or remove the line", file=path, line=number)
 
 
 def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[list[Hypothesis]]:

@@ -18,7 +18,7 @@ import numpy as np
 from xlate.array_types import AnyInts
 from xlate.errors import InputError
 from xlate.text.factors import FactorNames
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import FileLines, write_lines
 from xlate.text.tokens import Preprocessor, between_blanks, sentence_starts
 from xlate.text.vocabulary import END_ID
 
@@ -31,14 +31,14 @@ def read_classes(path: str | Path) -> dict[str, str]:
     Raises:
         InputError: a line has no tab, or repeats a word; the line is named.
     """
-    classes = {}
-    for number, line in enumerate(iterate_lines(path), 1):
+    classes, lines = dict[str, str](), FileLines(path)
+    for line in lines:
         columns = line.split("\t")
         if len(columns) < 2:
-            raise InputError("not a word and its class", line, "word TAB class", file=path, line=number)
+            raise lines.error("not a word and its class", line, "word TAB class")
         word, name = (columns[1], columns[0]) if len(columns) > 2 else (columns[0], columns[1].strip())
         if word in classes:
-            raise InputError("a word appears twice", word, "each word once", file=path, line=number)
+            raise lines.error("a word appears twice", word, "each word once")
         classes[word] = name
     return classes
 

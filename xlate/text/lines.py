@@ -139,6 +139,39 @@ def iterate_lines(path: str | Path, longest: int = LONGEST_LINE) -> Iterator[str
         raise unreadable(path, error) from error
 
 
+class FileLines:
+    """The lines of a file one after the other; `number` is that of the current one, from 1.
+
+    Args:
+        path: the file; see `iterate_lines`.
+        remedy: of errors that name no other one.
+        longest: the most bytes of a line.
+    """
+
+    def __init__(self, path: str | Path, remedy: str | None = None, longest: int = LONGEST_LINE) -> None:
+        self.path, self.remedy, self.longest, self.number = Path(path), remedy, longest, 0
+
+    def __iter__(self) -> Iterator[str]:
+        """The lines, once; raises what `iterate_lines` raises."""
+        lines = iterate_lines(self.path, self.longest)
+        for self.number, line in enumerate(lines, 1):
+            yield line
+
+    def settings(self) -> Iterator[str]:
+        """The lines of a configuration, without blanks around them: not the blank ones, nor comments, with `#`."""
+        for raw in self:
+            line = raw.strip(" \t\r")
+            if line and not line.startswith("#"):
+                yield line
+
+    def error(
+        self, message: str, seen: object, expected: str, remedy: str | None = None, line: int | None = None
+    ) -> InputError:
+        """The error for the current line, or for another one."""
+        line = line or max(1, self.number)
+        return InputError(message, seen, expected, remedy or self.remedy, file=self.path, line=line)
+
+
 def arriving_lines(stream: BinaryIO, file: str | Path, longest: int = LONGEST_LINE) -> Iterator[list[bytes]]:
     """The lines of a stream as its bytes arrive: those that each piece completes, often none; without their LF.
 

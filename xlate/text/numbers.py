@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.errors import InputError, shown
+from xlate.errors import shown
 from xlate.settings import LARGEST_INT
-from xlate.text.lines import iterate_lines
+from xlate.text.lines import FileLines
 
 # The bytes allowed in a number; `float` accepts more.
 WRITTEN_WITH = b"0123456789+-.eE"
@@ -89,12 +89,12 @@ def read_column(path: str | Path, expected: str, largest: float = LARGEST_FLOAT)
         InputError: a line is not such a number (its place is named), or the file cannot be read; `expected` says what
             the file should hold.
     """
-    values = array("d")
-    for number, line in enumerate(iterate_lines(path), 1):
+    values, lines = array("d"), FileLines(path)
+    for line in lines:
         try:
             values.append(parse_float(line.strip(" \t\r"), largest))
         except ValueError as error:
-            raise InputError(str(error), line, expected, file=path, line=number) from error
+            raise lines.error(str(error), line, expected) from error
     return values
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from xlate.array_types import Ints32
 from xlate.errors import InputError
 from xlate.text.factors import FactoredWord
-from xlate.text.lines import read_lines
+from xlate.text.lines import FileLines
 
 # The unit of a term's translation; further translations have the numbers below.
 TERM = -4
@@ -150,14 +150,15 @@ def read_terms(path: Path) -> Iterator[tuple[int, str, str]]:
     Raises:
         InputError: a line without a separator.
     """
-    for number, line in enumerate(read_lines(path), 1):
+    lines = FileLines(path)
+    for line in lines:
         if line.strip() and not line.startswith("#"):
             # There may be further columns, as in the dictionaries that xlate writes.
             source, *targets = SEPARATOR.split(line)
             if not targets:
                 message, expected = "a term without a translation", "source TAB target, or source ||| target"
-                raise InputError(message, line, expected, file=path, line=number)
-            yield number, source, targets[0]
+                raise lines.error(message, line, expected)
+            yield lines.number, source, targets[0]
 
 
 def _term(text: str, tokens: Callable[[str], list[str]]) -> Term:

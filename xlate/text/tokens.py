@@ -12,8 +12,7 @@ from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
-from xlate.errors import InputError
-from xlate.text.lines import iterate_lines, read_lines, write_lines
+from xlate.text.lines import FileLines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.word_parts import WordSplitter, usual_forms
 
@@ -231,11 +230,12 @@ class Truecaser:
         Raises:
             InputError: a line is not one word.
         """
-        words = read_lines(plain_file(path))
-        for number, word in enumerate(words, 1):
+        casing, lines = {}, FileLines(plain_file(path))
+        for word in lines:
             if not word or " " in word:
-                raise InputError("not a casing file", word, "one word per line", file=path, line=number)
-        return cls({word.lower(): word for word in words})
+                raise lines.error("not a casing file", word, "one word per line")
+            casing[word.lower()] = word
+        return cls(casing)
 
     def moses_lines(self, words: Iterable[str]) -> list[str]:
         """The lines of a model of Moses's truecaser for the words of a text in this casing.
@@ -261,11 +261,11 @@ class Truecaser:
         Raises:
             InputError: a line is something else.
         """
-        casing = {}
-        for number, line in enumerate(iterate_lines(path), 1):
+        casing, lines = {}, FileLines(path)
+        for line in lines:
             if MODEL_LINE.match(line) is None:
                 expected = "a word and its counts, such as Haus (12/13)"
-                raise InputError("not a truecasing model", line, expected, file=path, line=number)
+                raise lines.error("not a truecasing model", line, expected)
             word = line.split(" ", 1)[0]
             if word != word.lower():
                 casing[word.lower()] = word

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from xlate.errors import InputError
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import FileLines, write_lines
 from xlate.text.opening import plain_file
 
 # The letters of the shortest part of a compound, and of the longest word that is split.
@@ -132,12 +131,12 @@ class WordSplitter:
         Raises:
             InputError: a line is something else.
         """
-        forms, affixes = dict[str, int](), dict[str, int]()
-        for number, line in enumerate(iterate_lines(plain_file(path)), 1):
+        forms, affixes, lines = dict[str, int](), dict[str, int](), FileLines(plain_file(path))
+        for line in lines:
             part, _, count = line.partition(" ")
             letters = part.removeprefix(JOINT) if part.startswith(JOINT) else part.removesuffix(JOINT)
             if not (letters.isalpha() and count.isascii() and count.isdecimal() and len(count) < DIGITS):
                 expected, remedy = "a word or affix and its count", "run xlate prepare again"
-                raise InputError("not a file of counts", line, expected, remedy, file=path, line=number)
+                raise lines.error("not a file of counts", line, expected, remedy)
             (forms if letters == part else affixes)[part] = int(count)
         return cls(forms, compounds="compounds" in split, affixes=affixes if "affixes" in split else None)
