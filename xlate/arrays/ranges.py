@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts
 from xlate.arrays.stored import StoredArrays, unusable
 from xlate.errors import InputError
 
@@ -60,19 +60,25 @@ def check_shapes(stored: StoredArrays, texts: str = "") -> None:
 
 
 def check_within(
-    stored: StoredArrays, name: str, low: int, high: int, values: NDArray[np.generic] | None = None
+    stored: StoredArrays, name: str, low: int, high: int | AnyInts, values: AnyInts | None = None, first: int = 0
 ) -> None:
-    """Checks that all numbers of an array, or of a part of it, are at least `low` and below `high`.
+    """Checks that all numbers of an array are at least `low` and below `high`.
+
+    Args:
+        high: one number, or one for each place.
+        values: a part of the array to look at in its place; first: where the part begins.
 
     Raises:
         InputError: a number is not.
     """
     array = stored[name] if values is None else values
     for piece in pieces(len(array)):
-        part = np.asarray(array[piece])
-        if part.size and not (low <= part.min() and part.max() < high):
-            place = int(np.flatnonzero(((part < low) | (part >= high)).reshape(len(part), -1).any(axis=1))[0])
-            raise refuse(stored, name, f"{part[place]} at {piece.start + place}", f"at least {low} and below {high}")
+        part, most = np.asarray(array[piece]), high if isinstance(high, int) else high[piece]
+        wrong = (part < low) | (part >= most)
+        if wrong.any():
+            place = int(np.flatnonzero(wrong.reshape(len(part), -1).any(axis=1))[0])
+            expected = f"at least {low} and below {np.broadcast_to(most, len(part))[place]}"
+            raise refuse(stored, name, f"{part[place]} at {first + piece.start + place}", expected)
 
 
 def check_offsets(stored: StoredArrays, name: str, end: int) -> None:

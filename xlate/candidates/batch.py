@@ -449,8 +449,4 @@ def _check_parts(stored: StoredArrays) -> None:
             places = np.arange(some.start, some.stop) + ends_I[0]
             parts_K = stored["candidate_parts_K"][places[0] : places[-1] + 1]
             instance_K = np.searchsorted(ends_I, places, side="right") - 1
-            wrong = np.flatnonzero((parts_K < 0) | (parts_K >= sizes_I[instance_K]))
-            if len(wrong):
-                seen = f"{parts_K[wrong[0]]} at {places[wrong[0]]}"
-                expected = f"at least 0 and below {sizes_I[instance_K[wrong[0]]]}, the parts of its instance"
-                raise refuse(stored, "candidate_parts_K", seen, expected)
+            check_within(stored, "candidate_parts_K", 0, sizes_I[instance_K], parts_K, places[0])

@@ -175,11 +175,9 @@ def _check_automaton(stored: StoredArrays) -> None:
     if not free or not unigram_of_unknown:
         raise refuse(stored, "slots", f"{free} empty slots", "one or more, and a unigram of the unknown word")
     for piece in pieces(states):
-        suffix_N = contexts_N["suffix"][piece]
-        wrong = np.flatnonzero((suffix_N < 0) | (suffix_N >= np.maximum(np.arange(piece.start, piece.stop), 1)))
-        if len(wrong):
-            place = piece.start + int(wrong[0])
-            raise refuse(stored, "contexts", f"suffix {suffix_N[wrong[0]]} of {place}", "a shorter context")
+        # A suffix is a shorter context, which has a smaller number; that of a context of one word is the empty one.
+        shorter_N = np.maximum(np.arange(piece.start, piece.stop), 1)
+        check_within(stored, "contexts", 0, shorter_N, contexts_N["suffix"][piece], piece.start)
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def _check(stored: StoredArrays) -> None:
     for piece in pieces(len(stored["bigram_keys_U"])):
         keys = np.asarray(stored["bigram_keys_U"][piece])
         for half in (keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)):
-            check_within(stored, "bigram_keys_U", 0, len(stored["count_B"]), half)
+            check_within(stored, "bigram_keys_U", 0, len(stored["count_B"]), half, piece.start)
 
 
 def counts_of(table: PhraseTable, matches: Matches, events: Events, floor: float) -> dict[str, Any]:

@@ -88,10 +88,10 @@ def _check(stored: StoredArrays) -> None:
     check_offsets(stored, "offsets_S1", len(rows_M5))
     for piece in pieces(len(rows_M5)):
         part = rows_M5[piece]
-        check_within(stored, "rows_M5", 0, stored.number("blocks"), part[:, BLOCK])
-        check_within(stored, "rows_M5", 0, LONGEST_SENTENCE + 1, part[:, SOURCE_START:])
+        check_within(stored, "rows_M5", 0, stored.number("blocks"), part[:, BLOCK], piece.start)
+        check_within(stored, "rows_M5", 0, LONGEST_SENTENCE + 1, part[:, SOURCE_START:], piece.start)
         for start, end in ((SOURCE_START, SOURCE_END), (TARGET_START, TARGET_END)):
-            check_within(stored, "rows_M5", 1, LONGEST_SENTENCE + 1, part[:, end] - part[:, start])
+            check_within(stored, "rows_M5", 1, LONGEST_SENTENCE + 1, part[:, end] - part[:, start], piece.start)
 
 
 def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -> Matches:

@@ -126,11 +126,8 @@ def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
     for piece in pieces(len(stored["source_B"])):
         ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
         lengths_K = np.repeat(lengths_of(offsets, stored[f"{side}_B"][piece]), np.diff(ends))
-        links_K = stored[f"link_{side}_K"][ends[0] : ends[-1]]
-        wrong = np.flatnonzero((links_K < 0) | (links_K >= lengths_K))
-        if len(wrong):
-            seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
-            raise refuse(stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase")
+        name = f"link_{side}_K"
+        check_within(stored, name, 0, lengths_K, stored[name][ends[0] : ends[-1]], ends[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,11 +391,7 @@ class RuleTable(LinkedPairs):
             ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
             source_B, target_B = np.asarray(stored["source_B"][piece]), np.asarray(stored["target_B"][piece])
             for name, most in (("insertion_B", words_Q[target_B]), ("deletion_B", words_P[source_B])):
-                counts = stored[name][piece]
-                wrong = np.flatnonzero((counts < 0) | (counts > most))
-                if len(wrong):
-                    seen = f"{counts[wrong[0]]} at {piece.start + int(wrong[0])}"
-                    raise refuse(stored, name, seen, f"from 0 to {most[wrong[0]]}, the words of the side")
+                check_within(stored, name, 0, most + 1, stored[name][piece], piece.start)
             turned = np.flatnonzero(stored["swapped_B"][piece] & (gaps_P[source_B] < MOST_GAPS))
             if len(turned):
                 seen = f"swapped rule {piece.start + int(turned[0])} with {gaps_P[source_B[turned[0]]]} non-terminals"
