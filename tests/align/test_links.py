@@ -69,7 +69,7 @@ def test_link_outside_its_sentence_is_refused_with_its_line(tmp_path, link, sour
 
 @pytest.mark.parametrize("text", ["0-0\n", "0-0\n0-0\n0-0\n", ""])
 def test_wrong_number_of_lines_is_refused(tmp_path, text):
-    with pytest.raises(InputError, match="wrong number of lines") as caught:
+    with pytest.raises(InputError, match="a file of links of a different length") as caught:
         read_links(write(tmp_path, text), [1, 1], [1, 1])
     assert caught.value.seen == f"{text.count(chr(10))} lines"
 

@@ -70,5 +70,5 @@ def test_what_no_table_may_hold(tmp_path: Path, lines: list[str], message: str) 
     with pytest.raises(InputError, match="a different sentence"):
         tables.names(0, ["die", "oder", "die"])
     (tmp_path / "1").touch()
-    with pytest.raises(InputError, match="tables of a different text"):
+    with pytest.raises(InputError, match="the text of tables of a different length"):
         TableFolder.open(tmp_path, 2)

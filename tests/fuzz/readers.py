@@ -443,9 +443,7 @@ READERS = [
 # Readers that are not damaged by themselves, and why.
 EXCLUDED = {
     "load_part": "what PartSide.load reads with",
-    **dict.fromkeys(
-        ("iterate_lines", "count_lines", "read_parallel", "read_references"), "reads what read_lines reads"
-    ),
+    **dict.fromkeys(("iterate_lines", "count_lines", "read_references"), "reads what read_lines reads"),
     "ExportedTables.open": "opens a run by open_system, and reads lines by read_lines",
     "load_factor_vocabulary": "a part of load_factor",
     "read_json": "reads the files of RunDirectory.open and read_stage",

@@ -104,7 +104,7 @@ def test_columns_alone_need_no_references(folder: Path, printed: Said, refused: 
         (["hyp={f}/empty"], "no line in empty"),
         (["hyp=[{a}]", "against=[{b}0,{b}1]"], "3 runs and 2 runs"),
         (["hyp=[{a}]", "columns=[comet={a}0.comet]"], "1 files for 3 outputs"),
-        (["hyp={a}0", "columns=[comet={f}/short]"], "11 numbers and 12 sentences"),
+        (["hyp={a}0", "columns=[comet={f}/short]"], "a column of a different length"),
         (["hyp={a}0", "columns=[comet={f}/ref]"], "one number per line"),
         (["hyp={a}0", "columns=[bleu={f}/short]"], "already in use"),
         (["hyp={a}0", "against_columns=[comet={f}/short]"], "against_columns without against"),

@@ -74,8 +74,8 @@ def test_names_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "pattern", "line", "message"),
     [
-        (["a", "b"], None, 3, "differ in length"),
-        (["a", "a", "b", "b"], None, 4, "differ in length"),
+        (["a", "b"], None, 3, "a file of documents of a different length"),
+        (["a", "a", "b", "b"], None, 4, "a file of documents of a different length"),
         (["a", "  ", "b"], None, 2, "no document name"),
         (["a1", "a2", "b"], r"[a-z](?=\d)", 3, "no document name"),
         (["a", "b", "a"], None, 3, "continues after another began"),

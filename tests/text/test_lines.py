@@ -26,11 +26,11 @@ from xlate.text.lines import (
     LONGEST_LINE,
     _descriptor,
     atomic_write,
+    check_sides,
     count_lines,
     drop_unusable,
     iterate_lines,
     read_lines,
-    read_parallel,
     read_references,
     write_lines,
 )
@@ -344,10 +344,8 @@ SIDE = st.lists(st.lists(st.just("w"), max_size=5), min_size=8, max_size=8)
 
 @pytest.mark.parametrize(("left", "right"), [(2, 3), (3, 2), (0, 1)])
 def test_unequal_sides_name_both_files_and_counts(tmp_path: Path, left: int, right: int) -> None:
-    write_lines(tmp_path / "a.de", ["x"] * left)
-    write_lines(tmp_path / "a.en", ["x"] * right)
     with pytest.raises(InputError, match="sides of unequal length") as caught:
-        read_parallel(tmp_path / "a.de", tmp_path / "a.en")
+        check_sides(tmp_path / "a.de", left, tmp_path / "a.en", right)
     assert str(caught.value.seen) == f"{left} lines in {tmp_path / 'a.de'}, {right} in {tmp_path / 'a.en'}"
     assert caught.value.line == min(left, right) + 1
 
@@ -367,9 +365,9 @@ def test_a_reference_of_another_length(tmp_path: Path, lines: int) -> None:
     with pytest.raises(InputError, match="a reference of a different length") as caught:
         read_references([tmp_path / "good", tmp_path / "bad"], 3)
     assert caught.value.file == str(tmp_path / "bad")
-    assert caught.value.seen == f"number of lines: {lines}"
+    assert caught.value.seen == f"{lines} lines"
     assert caught.value.line == min(lines, 3) + 1
-    assert caught.value.expected == "one line per translation: 3"
+    assert caught.value.expected == "3 lines, one per sentence"
 
 
 @settings(deadline=None)

@@ -14,7 +14,7 @@ from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.arrays.scratch import Scratch, joined_rows
 from xlate.errors import InputError
-from xlate.text.lines import FileLines, count_lines, write_lines
+from xlate.text.lines import FileLines, check_length, count_lines, write_lines
 
 _LINK = re.compile(r"([0-9]{1,9})(-)([0-9]{1,9})", re.ASCII)
 Lengths = Sequence[int] | AnyInts
@@ -121,11 +121,7 @@ def read_links(
     batches = iter(lambda: list(islice(sentences, BATCH)), [])
     links = joined_links(map(Links.from_pairs, batches), scratch or Scratch())
     # A longer file is counted to its end.
-    lines = count_lines(path)
-    if lines != expected or len(links) != expected:
-        raise InputError(
-            "wrong number of lines", f"{lines} lines", f"{expected} lines, one per sentence pair", REMEDY, file=path
-        )
+    check_length(path, count_lines(path), expected, "a file of links")
     return links
 
 

@@ -22,7 +22,7 @@ from xlate.candidates.store import StoreWriter
 from xlate.errors import InputError, refuse_if
 from xlate.kernels.memory import best_of_each
 from xlate.metrics.bleu import ORDER
-from xlate.text.lines import check_reference, read_lines, write_lines
+from xlate.text.lines import check_length, read_lines, write_lines
 from xlate.text.tokens import untokenized_share
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
@@ -228,7 +228,7 @@ def read_references(paths: Sequence[str], sentence_I: Ints, first_sentence: int 
     """
     streams = [read_lines(path) for path in paths]
     for path, stream in zip(paths, streams, strict=True):
-        check_reference(path, len(stream), len(streams[0]))
+        check_length(path, len(stream), len(streams[0]))
     rows = reference_rows(sentence_I, len(streams[0]), first_sentence, file=paths[0]) if streams else []
     return [present([stream[row] for stream in streams]) for row in rows]
 

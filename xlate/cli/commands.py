@@ -223,12 +223,13 @@ def run_phrases(config: PhrasesCommandConfig) -> None:
     from xlate.formats.moses_table import write_phrase_table
     from xlate.phrases.extract import extract_phrases
     from xlate.phrases.table import score_phrases
-    from xlate.text.lines import read_parallel
+    from xlate.text.lines import check_sides, read_lines
     from xlate.text.tokens import split_tokens
     from xlate.text.vocabulary import EncodedText, Vocabulary, check_reserved
 
-    sides = read_parallel(config.source, config.target)
-    source, target = ([split_tokens(line) for line in lines] for lines in sides)
+    paths = config.source, config.target
+    source, target = ([split_tokens(line) for line in read_lines(path)] for path in paths)
+    check_sides(config.source, len(source), config.target, len(target))
     check_reserved(source, [config.source])
     check_reserved(target, [config.target])
     links = read_links(config.links, [len(s) for s in source], [len(t) for t in target])

@@ -19,7 +19,7 @@ import numpy as np
 from xlate.errors import InputError
 from xlate.formats.moses_table import BAR, Columns, MosesTable, unescape_bars
 from xlate.text.folders import holds
-from xlate.text.lines import read_lines
+from xlate.text.lines import check_length, read_lines
 from xlate.text.opening import packed_beside
 
 INPUT, MARK = "input.txt", "xlate-export.json"
@@ -84,9 +84,8 @@ class TableFolder:
         folder = cls(path, lines, holds(path / MARK, ESCAPED))
         for number in range(sentences):
             folder.file(number)
-        if lines is not None and len(lines) != sentences:
-            remedy = "give the text that the tables were made for"
-            raise InputError("tables of a different text", f"{len(lines)} lines", str(sentences), remedy, file=named)
+        if lines is not None:
+            check_length(named, len(lines), sentences, "the text of tables")
         return folder
 
     def file(self, number: int) -> Path:

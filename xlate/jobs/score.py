@@ -24,7 +24,7 @@ from xlate.report.pages import blocks, bracketed, marked
 from xlate.report.run_directory import MARK, RunDirectory
 from xlate.report.tables import NOTHING, Column, Table
 from xlate.settings import Json
-from xlate.text.lines import iterate_lines, read_lines, read_references
+from xlate.text.lines import check_length, iterate_lines, read_lines, read_references
 from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory
 
@@ -318,13 +318,7 @@ def _source(config: CompareConfig, work: WorkDirectory | None, count: int) -> li
     """The source lines: those given, or those of a run's work directory if their number fits."""
     if config.src is not None:
         lines = read_lines(config.src)
-        refuse_if(
-            len(lines) != count,
-            "a source of a different length",
-            f"{len(lines)} lines of source and {count} translations",
-            "as many lines",
-            file=config.src,
-        )
+        check_length(config.src, len(lines), count, "a source")
         return lines
     if work is None or not work.has_split(config.split):
         return None

@@ -31,6 +31,7 @@ from xlate.metrics.statistics import (
     ter_scores,
 )
 from xlate.settings import MEASURES
+from xlate.text.lines import check_length
 from xlate.text.numbers import read_column
 from xlate.text.vocabulary import WordNumbers
 
@@ -322,14 +323,7 @@ def with_column(
     if name in MEASURES or name in evaluation.figures:
         raise InputError("the name of the column is already in use", name, "any name but " + ", ".join(MEASURES))
     values = read_column(path, "one number per line, for the sentence of that line")
-    if len(values) != evaluation.sentences:
-        raise InputError(
-            "the file does not have one number per sentence",
-            f"{len(values)} numbers and {evaluation.sentences} sentences",
-            "one per sentence, in the same order",
-            "compute them for this output",
-            file=path,
-        )
+    check_length(path, len(values), evaluation.sentences, "a column")
     # Rows (value, 1), whose score is the mean.
     stats = Stats(np.column_stack([values, np.ones(len(values))]), lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
     figure = Figure(stats.score(), f"mean of {Path(path).name}", stats, _interval(stats, bootstrap, seed))

@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Ints
 from xlate.errors import InputError
-from xlate.text.lines import read_lines
+from xlate.text.lines import check_length, read_lines
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,7 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
         InputError: the number of lines differs, a line has no name, or a document continues after another began.
     """
     lines = read_lines(path)
-    if len(lines) != sentences:
-        raise InputError(
-            "the file of documents and its text differ in length",
-            f"{len(lines)} lines",
-            f"{sentences} lines, one per sentence",
-            file=path,
-            line=min(len(lines), sentences) + 1,
-        )
+    check_length(path, len(lines), sentences, "a file of documents")
     try:
         name_of = re.compile("(?s:.+)" if pattern is None else pattern)
     except re.error as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xlate.errors import InputError
-from xlate.text.lines import read_lines
+from xlate.text.lines import check_length, read_lines
 from xlate.text.tokens import between_blanks
 
 BAR = "&#124;"
@@ -183,14 +183,7 @@ def located(error: InputError, file: str | Path | None, line: int) -> InputError
 
 def _read_values(file: Path, name: str, lines: Sequence[str], text: str | Path) -> list[list[str]]:
     values = [between_blanks(line) for line in read_lines(file)]
-    if len(values) != len(lines):
-        raise InputError(
-            f"the file of the factor {name} and its text differ in length",
-            f"{len(values)} lines, {len(lines)} in {text}",
-            "as many lines as the text has",
-            file=file,
-            line=min(len(values), len(lines)) + 1,
-        )
+    check_length(file, len(values), len(lines), f"a file of the factor {name}")
     for number, (row, line) in enumerate(zip(values, lines, strict=True), 1):
         tokens = len(between_blanks(line))
         if len(row) != tokens:

@@ -367,17 +367,6 @@ def unreadable(
     return InputError(message, error.strerror or error, expected, remedy, file=file)
 
 
-def read_parallel(source: str | Path, target: str | Path) -> tuple[list[str], list[str]]:
-    """Reads the lines of two files that are aligned line by line.
-
-    Raises:
-        InputError: they have different numbers of lines, or one cannot be read.
-    """
-    sides = read_lines(source), read_lines(target)
-    check_sides(source, len(sides[0]), target, len(sides[1]))
-    return sides
-
-
 def check_sides(source: str | Path, source_lines: int, target: str | Path, target_lines: int) -> None:
     """Checks that two sides have the same number of lines.
 
@@ -404,23 +393,23 @@ def read_references(paths: Sequence[str | Path], expected: int) -> list[list[str
     references = []
     for path in paths:
         lines = read_lines(path)
-        check_reference(path, len(lines), expected)
+        check_length(path, len(lines), expected)
         references.append(lines)
     return references
 
 
-def check_reference(path: str | Path, lines: int, expected: int) -> None:
-    """Checks that a reference has the expected number of lines.
+def check_length(path: str | Path, lines: int, expected: int, what: str = "a reference") -> None:
+    """Checks that a file that goes with a text has as many lines as the text.
 
     Raises:
-        InputError: it does not.
+        InputError: it does not; the message says `what` it is.
     """
     if lines != expected:
         raise InputError(
-            "a reference of a different length",
-            f"number of lines: {lines}",
-            f"one line per translation: {expected}",
-            "check that this file belongs to the same test set",
+            f"{what} of a different length",
+            f"{lines} lines",
+            f"{expected} lines, one per sentence",
+            "check that this file belongs to the same text",
             file=path,
             line=min(lines, expected) + 1,
         )

@@ -21,7 +21,7 @@ from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
 from xlate.settings import Json
 from xlate.text.factors import read_factored
-from xlate.text.lines import check_reference, check_sides, drop_unusable, iterate_lines, write_lines
+from xlate.text.lines import check_length, check_sides, drop_unusable, iterate_lines, write_lines
 from xlate.text.tokens import PreparedSide, Preprocessor, Truecaser, form_counts, untokenized_lines
 from xlate.text.vocabulary import EncodedText, TokenText
 from xlate.text.word_parts import WordSplitter
@@ -160,7 +160,7 @@ def store_texts(files: CorpusFiles, folder: Path) -> Json:
         check_sides(source, counts[0], target, counts[1])
     for name in files.references:
         (path,) = files.held["train", name]
-        check_reference(path, _store(folder, f"train.{name}", iterate_lines(path)), sum(lengths["source"]))
+        check_length(path, _store(folder, f"train.{name}", iterate_lines(path)), sum(lengths["source"]))
     more = chain.from_iterable(map(iterate_lines, files.lm_text))
     return {"train": lengths["source"], "lm": _store(folder, "lm.target", more), "size": PART}
 

@@ -24,7 +24,7 @@ from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.folders import write_json
-from xlate.text.lines import check_reference, join_files, write_lines
+from xlate.text.lines import check_length, join_files, write_lines
 from xlate.text.tokens import Preprocessor, Truecaser, untokenized_lines
 from xlate.text.vocabulary import RESERVED, EncodedText, Vocabulary, check_reserved
 from xlate.text.word_parts import WordSplitter, affixes_of
@@ -302,7 +302,7 @@ def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, Annotate
             source, references = _read_side(split, "source", 0, files), []
             for number, path in enumerate(files.held[split, "target"]):
                 references.append(_read_side(split, "target", number, files))
-                check_reference(path, len(references[-1]), len(source))
+                check_length(path, len(references[-1]), len(source))
             splits[split] = AnnotatedText(source, references, _documents_of(split, [len(source)], files))
     if dev is not None:
         splits["dev"] = dev
