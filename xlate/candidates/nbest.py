@@ -23,7 +23,7 @@ from xlate.errors import InputError, refuse_if
 from xlate.kernels.memory import best_of_each
 from xlate.metrics.bleu import ORDER
 from xlate.text.lines import check_length, read_lines, write_lines
-from xlate.text.tokens import untokenized_share
+from xlate.text.tokens import split_tokens, untokenized_share
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
 
@@ -213,7 +213,7 @@ def nbest_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -
             100 * wanted,
             100 * listed,
         )
-    text = arrays.numbers.encode(line for lines in references for line in lines)
+    text = arrays.numbers.encode(split_tokens(line) for lines in references for line in lines)
     offsets_I1 = offsets_of([*map(len, references)])
     return ngram_statistics(arrays.text, arrays.candidate_offsets_I1, text, offsets_I1)
 

@@ -22,6 +22,7 @@ from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
 from xlate.metrics.score import edit_rows
 from xlate.metrics.statistics import chrf_scores
+from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
 CHARACTER_ORDER = 6
@@ -51,7 +52,7 @@ def chrf_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) ->
 
 
 def _against(hypotheses: EncodedText, arrays: NbestArrays, stream: Sequence[str]) -> Floats:
-    text = characters(arrays.numbers.encode(stream), arrays.numbers)
+    text = characters(arrays.numbers.encode(map(split_tokens, stream)), arrays.numbers)
     one_each = np.arange(len(stream) + 1)
     counted_CK = ngram_statistics(hypotheses, arrays.candidate_offsets_I1, text, one_each, CHARACTER_ORDER)
     match_CN, total_CN = counted_CK[:, 2 : 2 + CHARACTER_ORDER], counted_CK[:, 2 + CHARACTER_ORDER :]

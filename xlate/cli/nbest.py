@@ -162,11 +162,12 @@ def score(config: NbestConfig) -> Json:
 def _under_lm(config: NbestConfig, nbest: NbestFile) -> list[float]:
     from xlate.lm.arpa import read_arpa
     from xlate.lm.model import NgramModel
+    from xlate.text.tokens import split_tokens
     from xlate.text.vocabulary import EncodedText, WordNumbers
 
     file = _needed(config.lm, "lm", "MODEL.arpa, or run=RUN")
     lm, numbers = NgramModel.from_arpa(read_arpa(file)), WordNumbers()
-    text = numbers.encode(hypothesis.text for hypothesis in nbest.hypotheses())
+    text = numbers.encode(split_tokens(hypothesis.text) for hypothesis in nbest.hypotheses())
     encoded = EncodedText(lm.vocabulary.ids(list(numbers))[text.ids_T], text.offsets_S1)
     log_probs: list[float] = lm.sentence_logprobs(encoded).tolist()
     return log_probs

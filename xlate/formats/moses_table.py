@@ -25,7 +25,7 @@ from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.lines import FileLines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
-from xlate.text.vocabulary import RESERVED, EncodedText, Vocabulary, reserved
+from xlate.text.vocabulary import RESERVED, EncodedText, Vocabulary, WordNumbers, reserved
 
 _LITERAL = re.compile(r"&((?:amp;)*)#124;")
 
@@ -79,8 +79,7 @@ class Phrases:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows: dict[str, int] = {}
-        self.words: dict[str, int] = {}
-        self.ids, self.lengths = array("q"), array("q")
+        self.words, self.ids, self.lengths = WordNumbers(), array("i"), array("q")
 
     def row(self, phrase: str, line: int) -> int:
         """The row of a phrase; -1 if it is empty, or contains an empty word or `|||`.
@@ -96,8 +95,7 @@ class Phrases:
         if own := [word for word in words if word in RESERVED]:
             raise reserved(own[0], self.path, line)
         self.rows[phrase] = row = len(self.rows)
-        self.ids.extend([self.words.setdefault(word, len(self.words)) for word in words])
-        self.lengths.append(len(words))
+        self.lengths.append(self.words.append_to(self.ids, words))
         return row
 
     def numbered(self, unescape: bool) -> tuple[Vocabulary, EncodedText, Ints32]:
@@ -105,9 +103,9 @@ class Phrases:
         the new row of each old row.
         """
         ids = np.asarray(self.ids)
-        counts = np.bincount(ids, minlength=len(self.words)).tolist()
+        counts = dict(zip(self.words, np.bincount(ids).tolist(), strict=True))
         spelled = {word: unescape_bars(word) if unescape else word for word in self.words}
-        sorted_words = sorted(spelled, key=lambda word: (-counts[self.words[word]], word))
+        sorted_words = sorted(spelled, key=lambda word: (-counts[word], word))
         vocabulary = Vocabulary(dict.fromkeys(spelled[word] for word in sorted_words))
         text = EncodedText(vocabulary.ids(list(spelled.values()))[ids], offsets_of(np.asarray(self.lengths)))
         return vocabulary, *number_phrases(text)

@@ -33,7 +33,8 @@ from xlate.formats.nbest_list import (
     one_source,
 )
 from xlate.formats.records import KEYS, JsonStyle, collapsed
-from xlate.text.numbers import parse_float, parse_floats, parse_int, read_column
+from xlate.text.numbers import parse_float, parse_int, parse_row, read_column
+from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
 AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"
@@ -84,7 +85,7 @@ class FairseqStyle(Style):
         elif kind == "D":
             self._open["text"] = words
         elif kind == "P":
-            values = parse_floats(held.split(), LARGEST)
+            values = parse_row(held, LARGEST)
             if values is None:
                 raise ValueError(f"the scores are not finite numbers: {shown(held)}")
             if values:
@@ -361,7 +362,7 @@ def nbest_arrays(
         sentences.append(hypotheses[0].sentence)
         sizes.append(len(hypotheses))
         for hypothesis in hypotheses:
-            lengths.append(numbers.append_to(words, hypothesis.text))
+            lengths.append(numbers.append_to(words, split_tokens(hypothesis.text)))
             try:
                 used.extend(chain.from_iterable(map(columns.__getitem__, hypothesis.layout)))
             except ValueError as error:

@@ -17,6 +17,7 @@ from sacrebleu.metrics.ter import TER
 
 import xlate
 from xlate.array_types import Floats, Ints
+from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError, check_choice
 from xlate.kernels.counting.edits import edit_statistics
 from xlate.metrics.bleu import bleu_scores
@@ -179,8 +180,8 @@ def edit_rows(hypotheses: Sequence[str], candidate_offsets_I1: Ints, references:
     Raises:
         InputError: a line is too long.
     """
-    numbers, offsets_I1 = WordNumbers(), np.cumsum([0, *map(len, references)])
-    words = (" ".join(line.lower().split()) for line in chain(hypotheses, *references))
+    numbers, offsets_I1 = WordNumbers(), offsets_of([*map(len, references)])
+    words = (line.lower().split() for line in chain(hypotheses, *references))
     text, given = numbers.encode(islice(words, len(hypotheses))), numbers.encode(words)
     for lines, rows_I1 in ((text, candidate_offsets_I1), (given, offsets_I1)):
         length_S = np.diff(lines.offsets_S1)

@@ -185,27 +185,31 @@ class EncodedText:
 
 
 class WordNumbers:
-    """Numbers words from 0 in the order they come; unlike a vocabulary it never meets an unknown word."""
+    """Numbers words from 0 in the order they come, after `known` ones, which are distinct; unlike a vocabulary it never
+    meets an unknown word.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Iterable[str] = ()) -> None:
         self._numbers: defaultdict[str, int] = defaultdict()
+        self._numbers.update((word, number) for number, word in enumerate(known))
         self._numbers.default_factory = self._numbers.__len__
 
     def __iter__(self) -> Iterator[str]:
         """The words in the order of their numbers."""
         return iter(self._numbers)
 
-    def append_to(self, ids: array[int], text: str) -> int:
-        """Appends the numbers of the words, split at blanks; returns how many there are."""
-        before = len(ids)
-        ids.extend(map(self._numbers.__getitem__, filter(None, text.split(" "))))
-        return len(ids) - before
+    def append_to(self, ids: array[int], words: Sequence[str]) -> int:
+        """Appends the numbers of the words; returns how many there are."""
+        ids.extend(map(self._numbers.__getitem__, words))
+        return len(words)
 
-    def encode(self, texts: Iterable[str]) -> EncodedText:
-        """Texts, split at blanks, as numbers."""
-        ids = array("i")
-        offsets_S1 = np.cumsum([0, *(self.append_to(ids, text) for text in texts)])
-        return EncodedText(np.array(ids, np.int32), offsets_S1)
+    def encode(self, sentences: Iterable[Sequence[str]]) -> EncodedText:
+        """Tokenised sentences as numbers."""
+        ids_T, offsets_S1 = array("i"), array("q", [0])
+        for words in sentences:
+            self.append_to(ids_T, words)
+            offsets_S1.append(len(ids_T))
+        return EncodedText(np.array(ids_T, np.int32), np.array(offsets_S1, np.int64))
 
 
 @dataclass(frozen=True)
@@ -218,12 +222,9 @@ class TokenText(Sequence[list[str]]):
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]], known: Iterable[str] = ()) -> TokenText:
         """Keeps each distinct word once; the `known` ones, which are distinct, come first."""
-        numbers = {word: number for number, word in enumerate(known)}
-        ids_T, offsets_S1 = array("i"), array("q", [0])
-        for words in sentences:
-            ids_T.extend([numbers.setdefault(word, len(numbers)) for word in words])
-            offsets_S1.append(len(ids_T))
-        return cls(list(numbers), EncodedText(np.array(ids_T, np.int32), np.array(offsets_S1, np.int64)))
+        numbers = WordNumbers(known)
+        text = numbers.encode(sentences)
+        return cls(list(numbers), text)
 
     def __len__(self) -> int:
         return len(self.text)

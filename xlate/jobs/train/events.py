@@ -299,8 +299,8 @@ def _oracle_steps(
     moves = decoder.space(words)
     listed = decoder.nbest_labels(moves)
     numbers = WordNumbers()
-    wanted = numbers.encode(" ".join(reference) for reference in references)
-    texts = numbers.encode(" ".join(word for label in labels for word in moves.words_of(label)) for labels in listed)
+    wanted = numbers.encode(references)
+    texts = numbers.encode([word for label in labels for word in moves.words_of(label)] for labels in listed)
     bleu_H = sentence_bleu(ngram_statistics(texts, np.array([0, len(texts)]), wanted, np.array([0, len(wanted)])))
     used: dict[tuple[int, int], set[int]] = defaultdict(set)
     for label in {label for labels in listed for label in labels}:
