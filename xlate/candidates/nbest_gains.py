@@ -21,7 +21,7 @@ from xlate.kernels.counting.ngram_statistics import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
 from xlate.metrics.score import edit_rows
-from xlate.metrics.statistics import chrf_scores
+from xlate.metrics.statistics import chrf_scores, mean_statistics
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
@@ -113,8 +113,7 @@ def gain_statistics(
         elif name == "ter":
             parts.append(ter_statistics(arrays, references))
         else:
-            value_C = column_values(arrays, column)
-            parts.append(np.stack([value_C, np.ones(len(value_C))], axis=1))
+            parts.append(mean_statistics(column_values(arrays, column)).values_SK)
     return np.concatenate(parts, axis=1)
 
 

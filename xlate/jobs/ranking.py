@@ -42,7 +42,7 @@ from xlate.kernels.memory import best_of_each
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
 from xlate.metrics.significance import PairedTests, paired_runs
-from xlate.metrics.statistics import Stats, chrf_scores, ter_scores
+from xlate.metrics.statistics import Stats, chrf_scores, mean_statistics, ter_scores
 from xlate.models.rerank.lists import (
     Lacking,
     SentenceLines,
@@ -402,9 +402,7 @@ def reported(
         stats["chrf"] = Stats(chrf_statistics(arrays, references), chrf_scores)
         stats["ter"] = Stats(ter_statistics(arrays, references, some), ter_scores)
     if column is not None:
-        # The mean, from a sum and a count.
-        values_C2 = np.stack([100.0 * value_C, np.ones(len(value_C))], axis=1)
-        stats[COLUMN] = Stats(values_C2, lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
+        stats[COLUMN] = mean_statistics(100.0 * value_C)
     choices = {name: [chosen_I] for name, chosen_I in chosen.items()} | {RANDOM: drawn}
     rows = {
         name: {

@@ -28,6 +28,7 @@ from xlate.metrics.statistics import (
     chrf_scores,
     interval,
     lexical_statistics,
+    mean_statistics,
     nist_statistics,
     ter_scores,
 )
@@ -325,8 +326,7 @@ def with_column(
         raise InputError("the name of the column is already in use", name, "any name but " + ", ".join(MEASURES))
     values = read_column(path, "one number per line, for the sentence of that line")
     check_length(path, len(values), evaluation.sentences, "a column")
-    # Rows (value, 1), whose score is the mean.
-    stats = Stats(np.column_stack([values, np.ones(len(values))]), lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
+    stats = mean_statistics(np.array(values))
     figure = Figure(stats.score(), f"mean of {Path(path).name}", stats, _interval(stats, bootstrap, seed))
     return replace(evaluation, figures={**evaluation.figures, name: figure})
 

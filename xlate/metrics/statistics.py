@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Floats
+from xlate.array_types import AnyArray, AnyFloats, Floats
 from xlate.errors import InputError
 
 # Resampling matrices are drawn in pieces of at most this many numbers; a matrix of one piece equals sacrebleu's.
@@ -43,6 +43,12 @@ class Stats:
     def score(self) -> float:
         """The score of the complete text."""
         return float(self.scores(self.values_SK.sum(axis=0, keepdims=True))[0])
+
+
+def mean_statistics(value_S: AnyFloats) -> Stats:
+    """The mean of one number per sentence as a measure: K = 2, the number and 1."""
+    rows_S2 = np.column_stack([value_S, np.ones(len(value_S))])
+    return Stats(rows_S2, lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
 
 
 @dataclass(frozen=True)
