@@ -32,6 +32,7 @@ from xlate.models.rerank.lists import held_references
 from xlate.models.rerank.ranker import Ranker
 from xlate.report.run_directory import Listener, RunDirectory
 from xlate.scoring.feature_weights import rescored
+from xlate.text.factors import located
 from xlate.text.lines import write_file, write_lines
 from xlate.training import overrides_of
 
@@ -247,4 +248,4 @@ def _named(lists: Records, file: str | Path = LISTS) -> Iterator[None]:
             given, where = lists[error.line - 1], f"{LISTS}[{error.line - 1}]"
             name = next((given[key] for key in KEYS["id"] if key in given), None) if isinstance(given, dict) else None
             where += "" if name is None else f", id {name}"
-        raise InputError(error.message, error.seen, error.expected, error.remedy, file=where) from error
+        raise located(error, where, None) from error

@@ -246,8 +246,7 @@ class NbestFile:
             self.path,
         )
         _ = self.files
-        named = dict(pair.partition("=")[::2] for pair in self.fields)
-        wrong = not (named.keys() <= KEYS.keys() and all(named.values()))
+        wrong = not named_files(self.fields, "fields").keys() <= KEYS.keys()
         expected = f"fields=[NAME=FIELD,…], NAME one of {', '.join(KEYS)}"
         refuse_if(wrong, "fields does not name a field of the records", list(self.fields), expected)
 
@@ -260,7 +259,7 @@ class NbestFile:
         if form == PLAIN:
             return PlainStyle(self.size or 1)
         if form == JSONL:
-            return JsonStyle(str(self.path), dict(pair.partition("=")[::2] for pair in self.fields))
+            return JsonStyle(str(self.path), named_files(self.fields, "fields"))
         style = FairseqStyle() if form == FAIRSEQ else Style()
         if self.form == AUTO and form == BARS and BAR not in first:
             style.remedy = f"{MEND}; {SAY_FORM}"

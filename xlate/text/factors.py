@@ -176,7 +176,7 @@ def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Pat
     return FactoredLines(words, factors)
 
 
-def located(error: InputError, file: str | Path | None, line: int) -> InputError:
+def located(error: InputError, file: str | Path | None, line: int | None) -> InputError:
     """The same error, with the place where it occurred."""
     return InputError(error.message, error.seen, error.expected, error.remedy, file=file, line=line)
 
