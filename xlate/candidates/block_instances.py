@@ -16,6 +16,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
+from xlate.arrays.ranges import pieces
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.features.block import FLOATS
@@ -98,8 +99,8 @@ class BlockInstances:
         events = SuccessorArrays(*successors, self._shown_E)
         most = min(self.alternatives, int(np.diff(self.blocks.options_P1).max(initial=0)))
         known = self.blocks, self.lm.arrays, self.lm.begin_state, most
-        for start in range(0, len(rows), CHUNK_INSTANCES):
-            some = rows[start : start + CHUNK_INSTANCES]
+        for piece in pieces(len(rows), CHUNK_INSTANCES):
+            some = rows[piece]
             if name.startswith("linked"):
                 filled: Filled = linked_instances(*known, some, events, self.text, self.by_target)
             else:
@@ -202,8 +203,8 @@ def write_events(
     for name, neutral in (("linked", False), ("neutral", True)):
         kept = [step for step, is_neutral in rows if is_neutral == neutral and (neutral or step.before.block >= 0)]
         with StoreWriter(directory / name, names, 0 if neutral else features) as writer:
-            for start in range(0, len(kept), 1000):
-                writer.append(_oracle_batch(kept[start : start + 1000], blocks, lm, neutral))
+            for piece in pieces(len(kept), 1000):
+                writer.append(_oracle_batch(kept[piece], blocks, lm, neutral))
         sizes[name] = len(kept)
     return sizes
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from xlate.array_types import Floats, Ints
+from xlate.arrays.ranges import pieces
 from xlate.candidates.store import CandidateStore, will_need
 from xlate.errors import refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
@@ -219,8 +220,8 @@ class DeviceLearner(Learner):
         eta_D, order = torch.as_tensor(dense_etas_D, device=device), torch.as_tensor(part, device=device)
         steps = TensorSteps(self.settings.rule, self.learned, device)
         total = torch.zeros((), dtype=torch.float64, device=device)
-        for start in range(0, len(part), self.batch):
-            chosen = self.data.gather(order[start : start + self.batch]).crossed(len(steps.sparse_F))
+        for at in pieces(len(part), self.batch):
+            chosen = self.data.gather(order[at]).crossed(len(steps.sparse_F))
             steps.begin(eta)
             scores_C = chosen.scores(steps.dense_D, steps.sparse_F if self.settings.use_sparse else None)
             loss, slope_C = slopes(self.loss, chosen, scores_C, truth=True)

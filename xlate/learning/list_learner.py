@@ -17,6 +17,7 @@ from torch import Tensor
 
 from xlate.array_types import AnyArray, AnyFloats, Bools, Floats, Ints
 from xlate.arrays.ragged import places_of
+from xlate.arrays.ranges import pieces
 from xlate.errors import refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import Predicted, PredictedParts, list_losses, list_pass, list_room, predicted_room
@@ -267,7 +268,7 @@ class DeviceListLearner(ListLearner):
         self._eta_D = torch.full_like(self._tensors.dense_D, settings.dense_rate)
         resident = Resident.load(self.lists, device)
         mixed = np.random.default_rng(settings.seed).permutation(self.train)
-        cuts = [mixed[start : start + settings.batch] for start in range(0, len(mixed), settings.batch)]
+        cuts = [mixed[at] for at in pieces(len(mixed), settings.batch)]
         self._batches = [resident.gather(torch.as_tensor(rows, device=device)) for rows in cuts]
         self._held = resident.gather(torch.as_tensor(self.heldout, device=device))
         # For each batch, its recorded step and the loss that it leaves; None after the first time.

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import NO_FLOATS, Floats, Ints
+from xlate.arrays.ranges import pieces
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import held_out
 from xlate.errors import refuse_if
@@ -187,8 +188,8 @@ class Online:
         figures, first_K = self._nothing_met()
 
         def work() -> dict[int, CandidateBatch]:
-            for place in range(0, len(rows), self.learner.settings.batch):
-                self._learn(rows[place : place + self.learner.settings.batch], figures, first_K)
+            for at in pieces(len(rows), self.learner.settings.batch):
+                self._learn(rows[at], figures, first_K)
             self.learner.stand_still(clock)
             found = ((sentence, self.learner.oracles[sentence]) for sentence in rows.tolist())
             return {sentence: one for sentence, one in found if one is not None}

@@ -21,6 +21,7 @@ from torch import Tensor, distributed
 from torch.distributed.rendezvous import rendezvous
 
 from xlate.array_types import AnyArray, Floats, Ints
+from xlate.arrays.ranges import pieces
 from xlate.errors import Interrupted, refuse_if
 from xlate.machine import StopFlag, Stopped
 
@@ -90,9 +91,9 @@ class Ranks:
         if self.size == 1:
             return numbers_N
         total_N = np.empty_like(numbers_N)
-        for start in range(0, len(numbers_N), PART):
-            part = torch.tensor(numbers_N[start : start + PART], device=self.device)
-            total_N[start : start + PART] = functools.reduce(torch.add, self._gathered(part)).cpu().numpy()
+        for at in pieces(len(numbers_N), PART):
+            part = torch.tensor(numbers_N[at], device=self.device)
+            total_N[at] = functools.reduce(torch.add, self._gathered(part)).cpu().numpy()
         return total_N
 
     def mean(self, numbers_N: AnyArray, weight: float) -> AnyArray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, joined_offsets, lengths_of, offsets_of, places_of
+from xlate.arrays.ranges import pieces
 from xlate.features.index import FeatureIndex, slots_of
 from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
 from xlate.lm.model import NgramModel
@@ -332,8 +333,8 @@ class Ranking(ABC, Generic[Rows]):
         if self._offsets_S1.array[-1] > MOST:
             self._forget()
         new = np.unique(rows[self._place_P[rows] == 0]).astype(np.int64)
-        for start in range(0, len(new) if self._columns else max(len(new), 1), AT_A_TIME):
-            self._append(new[start : start + AT_A_TIME])
+        for at in pieces(len(new) if self._columns else max(len(new), 1), AT_A_TIME):
+            self._append(new[at])
 
     def sizes(self, rows: AnyInts) -> Ints:
         """The number of units of each of S ranked source sides; shape (S,)."""

@@ -21,7 +21,7 @@ import numpy as np
 from xlate.align.links import Links
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
-from xlate.arrays.ranges import PIECE
+from xlate.arrays.ranges import pieces
 from xlate.arrays.scratch import Scratch
 from xlate.errors import check_choice
 from xlate.kernels.counting import extraction
@@ -175,8 +175,8 @@ def reordering_probabilities(counts_BK2: Ints, scratch: Scratch | None = None) -
     k = counts_BK2.shape[1] // 2
 
     def parts() -> Iterator[tuple[Floats]]:
-        for first in range(0, max(1, len(counts_BK2)), PIECE):
-            smoothed_B2K = counts_BK2[first : first + PIECE].reshape(-1, 2, k) + SMOOTHING
+        for part in pieces(max(1, len(counts_BK2))):
+            smoothed_B2K = counts_BK2[part].reshape(-1, 2, k) + SMOOTHING
             yield ((smoothed_B2K / smoothed_B2K.sum(axis=2, keepdims=True)).reshape(-1, 2 * k),)
 
     probabilities: Floats = (scratch or Scratch()).stored(parts())[0]

@@ -14,7 +14,6 @@ from xlate.align.lexical import LexicalTable
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints16, Ints32
 from xlate.arrays.ragged import lengths_of, marked_in_rows, offsets_of, places_of
 from xlate.arrays.ranges import (
-    PIECE,
     check_lengths,
     check_offsets,
     check_rising,
@@ -233,14 +232,13 @@ def scored_columns(
 
     def columns() -> Iterator[tuple[AnyArray, ...]]:
         end, lengths_X = 0, np.diff(links[0].offsets_X1)
-        for first in range(0, max(1, len(count_B)), PIECE):
-            part = slice(first, first + PIECE)
+        for part in pieces(max(1, len(count_B))):
             some = pairs._replace(source_B=pairs.source_B[part], target_B=pairs.target_B[part])
             direct, inverse = (each._replace(shape_B=each.shape_B[part]) for each in links)
             scores_B4 = four_scores(some, (direct, inverse), shares(part), words, gap)
             places, ends_B1 = places_of(direct.offsets_X1, direct.shape_B), end + offsets_of(lengths_X[direct.shape_B])
             inner = direct.source_K[places], direct.target_K[places]
-            yield count_B[part] / unit, scores_B4, ends_B1[min(first, 1) :], *inner
+            yield count_B[part] / unit, scores_B4, ends_B1[min(part.start, 1) :], *inner
             end = ends_B1[-1]
 
     names = "count_B", "scores_B4", "link_offsets_B1", "link_source_K", "link_target_K"

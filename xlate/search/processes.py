@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from xlate.arrays.ranges import pieces
 from xlate.errors import InputError, refuse_if
 from xlate.machine import LOOK, end_with
 from xlate.text.batches import Batches
@@ -144,7 +145,7 @@ class HeldProcesses(Generic[Decoder, Result]):
 
 def _chunks(start: int, sentences: Chunk, *, prepared: bool) -> deque[tuple[int, Chunk]]:
     """Pieces of a batch by the number of their first sentence, each with whether the decoder is prepared for it."""
-    return deque((start + at, (prepared, sentences[at : at + CHUNK])) for at in range(0, len(sentences), CHUNK))
+    return deque((start + at.start, (prepared, sentences[at])) for at in pieces(len(sentences), CHUNK))
 
 
 class Workers(Generic[Result]):

@@ -146,7 +146,7 @@ class Jackknife:
 
     def _shards(self, fold: int, first: int = 0, most: int | None = None) -> list[tuple[Path, Ints]]:
         size, rows = self.settings.shard, np.flatnonzero(self.model.fold_I == fold)
-        cuts = [rows[start : start + size] for start in range(0, len(rows), size)]
+        cuts = [rows[at] for at in pieces(len(rows), size)]
         shards = [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
         return shards[first:][:most]
 

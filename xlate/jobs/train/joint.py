@@ -10,6 +10,7 @@ from torch import Tensor
 
 from xlate.array_types import AnyInts, Bools, Ints
 from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ranges import pieces
 from xlate.config.model_schema import JointModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train.networks import NetworkLearning, NetworkTraining, held_out_pairs
@@ -110,7 +111,7 @@ class NoiseLearning(NetworkLearning):
 
     def batches(self, epoch: int) -> list[Ints]:
         order_N = np.random.default_rng((self.seed, epoch)).permutation(self.rows)
-        return [order_N[start : start + self.loss.batch] for start in range(0, len(order_N), self.loss.batch)]
+        return [order_N[at] for at in pieces(len(order_N), self.loss.batch)]
 
     def step(self, batch: Ints, epoch: int, step: int) -> float:
         draws = np.random.default_rng((self.seed, epoch, step))

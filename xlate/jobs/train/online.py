@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Bools, Ints
+from xlate.arrays.ranges import pieces
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import spread_of_scores
 from xlate.config.schema import TrainConfig
@@ -310,7 +311,7 @@ class ListsOfSentences:
         assert self._workers is not None
         self._shared.put(weights)
         chunk = -(-len(left) // (CHUNKS * self.processes))
-        chunks = ((size, left[start : start + chunk]) for start in range(0, len(left), chunk))
+        chunks = ((size, left[at]) for at in pieces(len(left), chunk))
         for some in self._workers.each(chunks):
             found += some
         return self.lists.listed(found, sentences)

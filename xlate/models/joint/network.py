@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from xlate.arrays.ranges import pieces
 from xlate.config.model_schema import JointModelConfig
 
 # The words of a batch whose probabilities are computed together in `measures`.
@@ -60,8 +61,7 @@ class JointNetwork(nn.Module):
     def measures(self, source_NW: Tensor, history_NM: Tensor, word_N: Tensor) -> tuple[float, float]:
         """The perplexity of words with all scores normalised, and the mean of the absolute value of ln Z."""
         logs, norms = 0.0, 0.0
-        for rows in range(0, len(word_N), ROWS):
-            part = slice(rows, rows + ROWS)
+        for part in pieces(len(word_N), ROWS):
             scores_BV = self(source_NW[part], history_NM[part])
             norm_B = scores_BV.logsumexp(dim=1)
             logs += float((scores_BV.gather(1, word_N[part, None])[:, 0] - norm_B).sum())
