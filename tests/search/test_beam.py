@@ -14,8 +14,9 @@ from xlate.formats.moses_table import unescape_bars
 from xlate.kernels.search.hypotheses import ARC, NODE, Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, TextsOf, labels_of, search_graph, spelled
+from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, TextsOf, labels_of, search_graph
 from xlate.search.settings import PhraseSearch
+from xlate.text.vocabulary import WordNumbers
 
 
 class Space(SearchSpace):
@@ -136,7 +137,7 @@ def test_texts_are_the_best_of_each(rng):
         best: dict[tuple[str, ...], float] = {}
         for score, labels in every:
             best.setdefault(tuple(w for label in labels for w in words_of(label)), score)
-        found = listed(graph, 10**6, lambda labels: spelled([words_of(label) for label in labels.tolist()]))
+        found = listed(graph, 10**6, lambda labels: WordNumbers().encode(words_of(label) for label in labels.tolist()))
         texts = [tuple(w for label in labels for w in words_of(label)) for _, labels in found]
         assert dict(zip(texts, (score for score, _ in found), strict=True)) == pytest.approx(best)
         assert len(texts) == len(best)

@@ -13,10 +13,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints32
-from xlate.arrays.ragged import offsets_of
 from xlate.kernels.search.best_paths import GraphArcs, Paths, Texts, k_best_paths
 from xlate.kernels.search.hypotheses import Hypotheses, Limits
-from xlate.text.vocabulary import EncodedText
+from xlate.text.vocabulary import EncodedText, WordNumbers
 
 State = TypeVar("State", bound=Hashable)
 Words = tuple[str, ...]
@@ -93,7 +92,7 @@ class SearchGraph:
         used_O1[self.label_A] = True
         labels, number_O1 = np.flatnonzero(used_O1[:-1]).astype(np.int32), np.cumsum(used_O1, dtype=np.int32) - 1
         number_O1[END_LABEL] = END_LABEL
-        words = spelled([]) if texts_of is None else texts_of(labels)
+        words = WordNumbers().encode([]) if texts_of is None else texts_of(labels)
         texts = Texts(words.offsets_S1, words.ids_T, distinct=texts_of is not None)
         arcs = self.arcs._replace(label_A=number_O1[self.label_A])
         offsets_N1, numbers_L, score_N = k_best_paths(arcs, texts, most)
@@ -108,13 +107,6 @@ def labels_of(paths: Paths) -> list[list[int]]:
 
 # Gives the target words of labels, equal words by equal numbers.
 TextsOf = Callable[[Ints32], EncodedText]
-
-
-def spelled(phrases: Sequence[Words]) -> EncodedText:
-    """Phrases by the numbers of their words; equal words get equal numbers."""
-    numbers: dict[str, int] = {}
-    ids = [numbers.setdefault(word, len(numbers)) for phrase in phrases for word in phrase]
-    return EncodedText(np.array(ids, np.int32), offsets_of([len(phrase) for phrase in phrases]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +146,7 @@ class SearchSpace(ABC, Generic[State]):
 
     def texts(self, labels: Ints32) -> EncodedText:
         """The target words of the steps with these labels; equal words have equal numbers."""
-        return spelled([self.words_of(label) for label in labels.tolist()])
+        return WordNumbers().encode(self.words_of(label) for label in labels.tolist())
 
     def coverage(self, state: State) -> Hashable:  # noqa: ARG002
         """What coverage pruning groups states by; by default, all states are one group."""

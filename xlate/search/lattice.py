@@ -26,8 +26,8 @@ from xlate.kernels.search.lattice_passes import (
     product,
     trimmed,
 )
-from xlate.search.beam import SearchGraph, Words, spelled
-from xlate.text.vocabulary import EncodedText
+from xlate.search.beam import SearchGraph, Words
+from xlate.text.vocabulary import EncodedText, WordNumbers
 
 
 class LatticeArcs(NamedTuple):
@@ -159,8 +159,8 @@ class Lattice:
 
     @cached_property
     def spelled(self) -> EncodedText:
-        """The phrases as numbers; see `beam.spelled`."""
-        return spelled(self.phrases)
+        """The phrases as numbers of words."""
+        return WordNumbers().encode(self.phrases)
 
     def path(self, arcs: Sequence[int] | AnyInts) -> LatticePath:
         """Arcs that follow each other, with their words and score."""
