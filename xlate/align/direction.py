@@ -152,7 +152,7 @@ class AlignmentProcess:
     def __enter__(self) -> AlignmentProcess:
         # It has no name, so nothing is left behind if a process is killed. It holds the text, and then the links.
         self._file = tempfile.TemporaryFile()
-        np.savez(self._file, *(array for text in self._texts for array in (text.ids_T, text.offsets_S1)))
+        np.savez(self._file, *(array for text in self._texts for array in text.arrays))
         self._file.seek(0)
         file = self._file.fileno()
         # Modules are found as here; by default half of the cores are for threads of that process.

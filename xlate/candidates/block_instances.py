@@ -118,8 +118,8 @@ class BlockInstances:
     @cached_property
     def text(self) -> MatchedText:
         """The matches and the target words in the form for kernels."""
-        m, target = self.matches, self.target
-        return MatchedText(m.rows_M5, m.sentence_M, m.offsets_S1, target.ids_T, target.offsets_S1)
+        m = self.matches
+        return MatchedText(m.rows_M5, m.sentence_M, m.offsets_S1, *self.target.arrays)
 
     @cached_property
     def _grouped(self) -> Events:

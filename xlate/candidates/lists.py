@@ -131,7 +131,7 @@ def ngram_statistics(
         references: with the numbering of the hypotheses.
         reference_offsets_I1: which of them belong to each list, at least one.
     """
-    sides = words.ids_T, words.offsets_S1, candidate_offsets_I1, references.ids_T, references.offsets_S1
+    sides = *words.arrays, candidate_offsets_I1, *references.arrays
     return list_statistics(*sides, reference_offsets_I1, order)
 
 
@@ -190,7 +190,7 @@ def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> Candid
     whole = CandidateBatch.joined(batches)
     instance_C = row_numbers(whole.candidate_offsets_I1) % instances
     order_C = np.argsort(instance_C, kind="stable")
-    keys_C = _sequence_hashes(whole.words.ids_T, whole.words.offsets_S1) if by_words else _keys(whole)
+    keys_C = _sequence_hashes(*whole.words.arrays) if by_words else _keys(whole)
     _, number_C = np.unique(keys_C[order_C], return_inverse=True)
     pairs_C = instance_C[order_C] * (int(number_C.max(initial=0)) + 1) + number_C.reshape(-1)
     # The first of equals, ordered by instance, and within each in the given order.

@@ -86,7 +86,7 @@ class NgramModel:
 
     def sentence_logprobs(self, sentences: EncodedText) -> Floats:
         """`sentence_logprob` of S sentences, shape (S,)."""
-        return walk_sentences(self.arrays, self.begin_state, END_ID, sentences.ids_T, sentences.offsets_S1)
+        return walk_sentences(self.arrays, self.begin_state, END_ID, *sentences.arrays)
 
     def save(self, directory: str | Path) -> None:
         """Writes the model into a directory as a folder of arrays, with its vocabulary alongside."""
@@ -198,7 +198,7 @@ class Perplexity:
 
 def token_logprobs(model: NgramModel, sentences: EncodedText) -> Floats:
     """The natural log probability of each word of some sentences and of the end of each, in order; shape (T + S,)."""
-    return walk_tokens(model.arrays, model.begin_state, END_ID, sentences.ids_T, sentences.offsets_S1)
+    return walk_tokens(model.arrays, model.begin_state, END_ID, *sentences.arrays)
 
 
 def perplexity(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Perplexity:

@@ -193,7 +193,7 @@ def edit_rows(hypotheses: Sequence[str], candidate_offsets_I1: Ints, references:
                 f"at most {MOST_WORDS_OF_TER:,}",
                 "cut the line into sentences; xlate score measures=[bleu,chrf] leaves TER out",
             )
-    sides = text.ids_T, text.offsets_S1, candidate_offsets_I1, given.ids_T, given.offsets_S1
+    sides = *text.arrays, candidate_offsets_I1, *given.arrays
     return edit_statistics(*sides, offsets_I1)
 
 

@@ -205,7 +205,7 @@ def shared_substrings_filter(source: EncodedText, test: EncodedText, *, min_word
     if not windows:
         return np.zeros(len(source), np.bool_)
     distinct, _ = number_phrases(EncodedText.from_ids(windows))
-    _, sharing_S = occurrences(phrase_finder(distinct), len(distinct), source.ids_T, source.offsets_S1)
+    _, sharing_S = occurrences(phrase_finder(distinct), len(distinct), *source.arrays)
     return np.asarray(sharing_S)
 
 
@@ -214,7 +214,7 @@ def occurring_blocks(table: PhraseTable, test: EncodedText) -> Bools:
     if not len(table):
         return np.zeros(0, np.bool_)
     phrases = table.source_phrases
-    occurring_P, _ = occurrences(table.source_finder, len(phrases), test.ids_T, test.offsets_S1)
+    occurring_P, _ = occurrences(table.source_finder, len(phrases), *test.arrays)
     return occurring_P[table.source_B]
 
 
@@ -236,8 +236,7 @@ class TableRows:
         """The rows of all phrases and pairs of another table."""
         phrases, (*finders, pairs) = (table.source_phrases, table.target_phrases), self._finders
         source_P, target_Q = (
-            find_rows(finder, np.asarray(text.ids_T), np.asarray(text.offsets_S1))
-            for finder, text in zip(finders, phrases, strict=True)
+            find_rows(finder, *map(np.asarray, text.arrays)) for finder, text in zip(finders, phrases, strict=True)
         )
         # Missing phrases have a number below 0, which makes a key that no pair has.
         keys_B = pair_keys(source_P[table.source_B], target_Q[table.target_B])

@@ -164,7 +164,7 @@ def _add(store: OrientationStore, table: PhraseTable, counts_BK2: Ints) -> None:
         (store.targets, keys_N.astype(np.uint32).astype(np.int32), table.target_phrases),
     ):
         held, row_N = number_nodes(trie, node_N)
-        rows.append(rows_among(held.ids_T, held.offsets_S1, phrases.ids_T, phrases.offsets_S1)[row_N])
+        rows.append(rows_among(*held.arrays, *phrases.arrays)[row_N])
     # Below 0 if a side is not in the table.
     key_N = (rows[0].astype(np.int64) << 32) | rows[1]
     add_pairs(key_N, np.argsort(key_N), store.counts_NK2, table.source_B, table.target_B, counts_BK2)

@@ -80,7 +80,7 @@ def score_rules(counts: PairCounts, lexical: LexicalTable, settings: RuleSetting
     target_rows, target_of_B = np.unique(phrase_Q[target_B], return_inverse=True)
     sources, targets = counts.source_phrases.select(source_rows), phrases.select(target_rows)
     numbers = source_of_B.astype(np.int32), target_of_B.astype(np.int32)
-    pairs = PhrasePairs(*numbers, sources.ids_T, sources.offsets_S1, targets.ids_T, targets.offsets_S1)
+    pairs = PhrasePairs(*numbers, *sources.arrays, *targets.arrays)
     links = counts.links[0]._replace(shape_B=counts.shape_B[rows])
     both = links, links._replace(source_K=links.target_K, target_K=links.source_K)
     forward, backward = word_probabilities(lexical), word_probabilities(lexical, inverse=True)

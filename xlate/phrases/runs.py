@@ -112,7 +112,7 @@ def number_nodes(trie: Trie, node_B: Ints32) -> tuple[EncodedText, Ints32]:
 
 def number_phrases(phrases: EncodedText) -> tuple[EncodedText, Ints32]:
     """The distinct phrases in the order of their word numbers, and the row of each given phrase."""
-    trie, node_S = intern_rows(phrases.ids_T, phrases.offsets_S1)
+    trie, node_S = intern_rows(*phrases.arrays)
     return number_nodes(trie, node_S)
 
 
@@ -153,7 +153,7 @@ class Runs(Scratch):
 
     def write(self, run: Run) -> None:
         """Writes a run after the earlier ones."""
-        texts = (EncodedText(*self.stored([(text.ids_T, text.offsets_S1)])) for text in run.sequences)
+        texts = (EncodedText(*self.stored([text.arrays])) for text in run.sequences)
         columns: list[Any] = [*texts, *self.stored([(*run.rows, run.weight_N)])]
         self._runs.append(Run(*columns))
 
@@ -218,7 +218,7 @@ class Runs(Scratch):
                 distinct, number_N = number_phrases(EncodedText(ids_T, offsets_N1))
                 for number_S, (low, high), first in zip(numbers, rows, ends_R1, strict=False):
                     number_S[low:high] = number_N[first : first + high - low] + found
-                yield distinct.ids_T, distinct.offsets_S1
+                yield distinct.arrays
                 found += len(distinct)
 
         return EncodedText(*self.stored(joined_rows(parts()))), numbers

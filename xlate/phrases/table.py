@@ -280,8 +280,7 @@ def phrase_shares(count_B: Ints, rows: tuple[Ints32, Ints32], totals: tuple[Ints
 
 def phrase_pairs(phrases: PhraseTable | PairCounts) -> PhrasePairs:
     """The phrase pairs in the form that compiled loops take."""
-    source, target = phrases.source_phrases, phrases.target_phrases
-    texts = source.ids_T, source.offsets_S1, target.ids_T, target.offsets_S1
+    texts = *phrases.source_phrases.arrays, *phrases.target_phrases.arrays
     return PhrasePairs(*map(np.ascontiguousarray, (phrases.source_B, phrases.target_B, *texts)))
 
 
@@ -339,7 +338,7 @@ def word_probabilities(lexical: LexicalTable, *, inverse: bool = False) -> tuple
 
 def phrase_finder(phrases: EncodedText) -> PhraseFinder:
     """A finder of phrases by their words; an unknown word (number 0) is in no phrase."""
-    trie, node_S = intern_rows(np.array(phrases.ids_T), np.array(phrases.offsets_S1))
+    trie, node_S = intern_rows(*map(np.array, phrases.arrays))
     row_N = np.full(int(trie.size_1[0]), -1, np.int32)
     row_N[node_S] = np.arange(len(node_S), dtype=np.int32)
     return PhraseFinder(HashTable(trie.keys_H, trie.rows_H), row_N)

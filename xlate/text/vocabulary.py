@@ -158,6 +158,11 @@ class EncodedText:
         ids_T = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
         return cls(ids_T, np.cumsum([0, *map(len, rows)], dtype=np.int64))
 
+    @property
+    def arrays(self) -> tuple[Ints32, Ints]:
+        """Both arrays, as compiled loops take them."""
+        return self.ids_T, self.offsets_S1
+
     def __len__(self) -> int:
         return len(self.offsets_S1) - 1
 
@@ -277,4 +282,4 @@ class Numbering:
 
 def sides(source: EncodedText, target: EncodedText) -> Sides:
     """Sentence pairs; the two texts must have the same number of sentences."""
-    return Sides(*map(np.ascontiguousarray, (source.ids_T, source.offsets_S1, target.ids_T, target.offsets_S1)))
+    return Sides(*map(np.ascontiguousarray, (*source.arrays, *target.arrays)))

@@ -52,8 +52,7 @@ class PartSide:
     def save(self, path: Path) -> None:
         """Writes it into a file, with checksums."""
         words = np.frombuffer("".join(f"{word}\n" for word in self.tokens.words).encode(), np.uint8)
-        text = self.tokens.text.ids_T, self.tokens.text.offsets_S1
-        save_part(path, (words, *text, self.count_V, self.line_S, self.digest_S))
+        save_part(path, (words, *self.tokens.text.arrays, self.count_V, self.line_S, self.digest_S))
 
     @classmethod
     def load(cls, path: Path) -> PartSide:

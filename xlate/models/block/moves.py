@@ -102,7 +102,7 @@ def options_of_cells(
     """What the options of all models over blocks share, and (c) and (d) of each from an empty history."""
     start_O = (cells // longest).astype(np.int32)
     text = unit_texts(model.table, model.lm_ids_T, model.lm.vocabulary.ids, words, block_O, start_O)
-    words_W, offsets_O1 = text.ids_T, text.offsets_S1
+    words_W, offsets_O1 = text.arrays
     empty, firsts = model.lm.empty_state, words_W[offsets_O1[:-1]]
     first_O = -step_all(model.lm.arrays, np.full(len(firsts), empty, np.int32), firsts)[0]
     rest_O = -walk_sentences(model.lm.arrays, empty, -1, words_W, offsets_O1) - first_O
