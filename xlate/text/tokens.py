@@ -142,7 +142,7 @@ def same_letters(one: str, other: str) -> bool:
 
 def split_tokens(line: str) -> list[str]:
     """The tokens of a tokenised line, split only at blanks (U+0020). A no-break space is part of a token."""
-    return [token for token in line.split(" ") if token]
+    return list(filter(None, line.split(" ")))
 
 
 MAX_WORDS = 400
