@@ -74,6 +74,9 @@ def check_within(
     array = stored[name] if values is None else values
     for piece in pieces(len(array)):
         part, most = np.asarray(array[piece]), high if isinstance(high, int) else high[piece]
+        # The usual case first: the least and the largest number are found faster than all that are out of bounds.
+        if not part.size or (low <= part.min() and part.max() < np.min(most)):
+            continue
         wrong = (part < low) | (part >= most)
         if wrong.any():
             place = int(np.flatnonzero(wrong.reshape(len(part), -1).any(axis=1))[0])
