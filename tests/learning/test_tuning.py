@@ -127,6 +127,41 @@ def test_best_prefers_translations_of_the_right_length(tmp_path: Path, band: flo
     assert found[0].dense_D.tolist() == [chosen]
 
 
+@pytest.mark.parametrize(
+    ("matches", "expected"),
+    [
+        # A loss of less than 3 % is not astray: every round begins at the last one and goes the whole way.
+        ({1: 10, 5: 9.9, 9: 9.8}, [1, 5, 9, 13]),
+        # 5 is astray, 3 is not better than 1, 2 is, 4 is not, and 3 is known to be worse.
+        ({1: 8, 5: 1, 3: 7, 2: 9, 4: 8}, [1, 5, 3, 2, 4, 3]),
+        # 3 is better than 1, but no later round goes more than half of the way.
+        ({1: 8, 5: 1, 3: 9}, [1, 5, 3, 5]),
+    ],
+)
+def test_a_round_that_goes_astray_is_shortened(
+    tmp_path: Path, matches: dict[float, float], expected: list[float]
+) -> None:
+    """Every optimisation moves all weights by 4."""
+    decoded, sparse = [], []
+
+    def decode(weights: Weights) -> CandidateBatch:
+        decoded.append(float(weights.dense_D[0]))
+        sparse.append(weights.sparse_F.tolist())
+        n = matches.get(decoded[-1], 5.0)
+        gain = np.array([[10, 10, n, n, n, n, 10, 10, 10, 10]], np.float32)
+        part = np.array([len(decoded)], np.int32)
+        return CandidateBatch(np.array([0, 1]), np.ones((1, 1), np.float32), gain, np.array([0, 1]), part)
+
+    def optimise(lists: CandidateBatch, weights: Weights, seed: int) -> Weights:
+        return Weights(weights.dense_D + 4.0, weights.sparse_F + 4.0, weights.dense_names)
+
+    start = Weights(np.array([1.0]), np.ones(9), ("a",))
+    best, _ = Tuning(decode, optimise, TuneConfig(rounds=len(expected) - 1, least_new=0.0), tmp_path).run(start)
+    assert decoded == expected
+    assert sparse == [[value] * 9 for value in expected]
+    assert best.dense_D.tolist() == [max(matches, key=lambda value: matches[value])]
+
+
 def test_heldout_sentences_are_not_in_the_pool(tmp_path: Path) -> None:
     seen: list[int] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +42,12 @@ class RoundFigures:
     new: int
 
 
+# The weights of each round with their figures.
+Tried = list[tuple[Weights, RoundFigures]]
+# A round goes astray if it loses more than this share of the best score so far.
+ASTRAY = 0.03
+
+
 @dataclass
 class Tuning:
     """The loop; every finished round is on disk, so an interrupted tuning resumes with the round it was in.
@@ -70,7 +76,7 @@ class Tuning:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         weights, lists = start, None
-        tried: list[tuple[Weights, RoundFigures]] = []
+        tried: Tried = []
         for number in track(range(self.settings.rounds + 1), "tuning, round", from_zero=True):
             done = self._decoded(number, weights)
             if stop():
@@ -86,7 +92,7 @@ class Tuning:
             self._report(weights, figures)
             if number == self.settings.rounds or figures.new < self.settings.least_new * figures.pool:
                 break
-            after = self.optimise(lists, weights, self.settings.seed + number)
+            after = self._optimised(lists, tried, self.settings.seed + number)
             if stop():
                 raise Stopped
             moves = np.abs(np.concatenate([after.dense_D - weights.dense_D, after.sparse_F - weights.sparse_F]))
@@ -95,6 +101,29 @@ class Tuning:
             weights = after
         chosen = tried[-1] if self.settings.select == "last" else max(tried, key=lambda entry: self._rank(entry[1]))
         return chosen[0], [figures for _, figures in tried]
+
+    def _optimised(self, lists: CandidateBatch, tried: Tried, seed: int) -> Weights:
+        """The next weights, from those of the last round.
+
+        Once a round has gone astray, each one begins at the best weights so far and goes a part of the way: half of it,
+        and half as much after each round that finds no better weights, twice as much, but never more than half of the
+        way, after one that does.
+        """
+        best, part = tried[0], 1.0
+        for one in tried[1:]:
+            if self._rank(one[1]) > self._rank(best[1]):
+                best, part = one, part if part == 1.0 else min(0.5, 2 * part)
+            elif part < 1.0 or best[1].bleu - one[1].bleu > ASTRAY * abs(best[1].bleu):
+                part /= 2
+        if part == 1.0:
+            return self.optimise(lists, tried[-1][0], seed)
+        start, after = best[0], self.optimise(lists, best[0], seed)
+        log.info("a round went astray: %g of the way from the best weights so far", part)
+        dense_D, sparse_F = (
+            (one + part * (other - one)).astype(one.dtype)
+            for one, other in ((start.dense_D, after.dense_D), (start.sparse_F, after.sparse_F))
+        )
+        return replace(start, dense_D=dense_D, sparse_F=sparse_F)
 
     def _decoded(self, number: int, weights: Weights) -> CandidateBatch:
         """The lists of a round, read from disk if intact and made with the same weights."""
