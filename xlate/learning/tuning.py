@@ -105,14 +105,13 @@ class Tuning:
     def _optimised(self, lists: CandidateBatch, tried: Tried, seed: int) -> Weights:
         """The next weights, from those of the last round.
 
-        Once a round has gone astray, each one begins at the best weights so far and goes a part of the way: half of it,
-        and half as much after each round that finds no better weights, twice as much, but never more than half of the
-        way, after one that does.
+        After a round that goes astray, the next one begins at the best weights so far and goes half of the way: half as
+        far after each round that finds no better weights, and twice as far, until it is the whole way, after others.
         """
         best, part = tried[0], 1.0
         for one in tried[1:]:
             if self._rank(one[1]) > self._rank(best[1]):
-                best, part = one, part if part == 1.0 else min(0.5, 2 * part)
+                best, part = one, min(1.0, 2 * part)
             elif part < 1.0 or best[1].bleu - one[1].bleu > ASTRAY * abs(best[1].bleu):
                 part /= 2
         if part == 1.0:
