@@ -141,3 +141,4 @@ def test_a_transformer_scores_the_lists_of_any_system(scored: Path, tmp_path: Pa
     assert len({*column}) > 1
     assert "needs the source of every sentence" in refused(*score, run)
     assert "model=transformer" in refused(*score, f"run={scored / 'systems' / 'plain'}", source)
+    assert "two models" in refused(*score, run, source, "lm=model.arpa")

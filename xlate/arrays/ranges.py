@@ -66,7 +66,7 @@ def check_within(
 
     Args:
         high: one number, or one for each place.
-        values: a part of the array to look at in its place; first: where the part begins.
+        values: checked in place of the array, whose part they are; `first` is where this part begins.
 
     Raises:
         InputError: a number is not.

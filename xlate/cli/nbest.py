@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlate.cli.arguments import action_of
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.settings import Json
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ def score(config: NbestConfig) -> Json:
     out = _needed(config.out, "out", "FILE")
     # One line per hypothesis of the file itself, whatever is added, merged or dropped when it is read.
     alone = replace(given_list(config), added=(), others=())
+    both = config.lm is not None and config.run is not None
+    refuse_if(both, "two models for one column", f"lm={config.lm} run={config.run}", "lm=MODEL.arpa or run=RUN")
     log_probs = _under_lm(config, alone) if config.run is None else _under_run(config, Path(config.run), alone)
     write_lines(out, (f"{value:.9g}" for value in log_probs))
     return {"out": out, "hypotheses": len(log_probs)}
@@ -175,7 +177,6 @@ def _under_lm(config: NbestConfig, nbest: NbestFile) -> list[float]:
 
 def _under_run(config: NbestConfig, run: Path, nbest: NbestFile) -> list[float]:
     from xlate.config.stored import config_of_run
-    from xlate.errors import refuse_if
     from xlate.formats.nbest_list import by_sentence
     from xlate.models.kind import kind_of
     from xlate.models.transformer.kind import TransformerModel

@@ -122,9 +122,9 @@ class MosesTable(NamedTuple):
 class Columns(FileLines):
     """The lines of one phrase table, and their content, column by column.
 
-    Row b was read from line `lines[b]`. `more` says how many scores
-    may follow the four; they are not kept (see `split_scores`), and all lines must have as many as the first. `order_B`
-    are the rows in the order of the table, once it is made.
+    Row b was read from line `lines[b]`. `more` says how many scores may follow the four; they are not kept (see
+    `split_scores`), and all lines must have as many as the first. `order_B` are the rows in the order of the table,
+    once it is made.
     """
 
     order_B: Ints

@@ -117,7 +117,7 @@ class Tuning:
         if part == 1.0:
             return self.optimise(lists, tried[-1][0], seed)
         start, after = best[0], self.optimise(lists, best[0], seed)
-        log.info("a round went astray: %g of the way from the best weights so far", part)
+        log.info("tuning went astray: the next round goes %g of the way from the best weights so far", part)
         dense_D, sparse_F = (
             (one + part * (other - one)).astype(one.dtype)
             for one, other in ((start.dense_D, after.dense_D), (start.sparse_F, after.sparse_F))
