@@ -158,7 +158,7 @@ class FileLines:
             yield line
 
     def settings(self) -> Iterator[str]:
-        """The lines of a configuration, without blanks around them: not the blank ones, nor comments, with `#`."""
+        """The lines of a configuration without the blanks around them; blank lines and comments (`#`) are left out."""
         for raw in self:
             line = raw.strip(" \t\r")
             if line and not line.startswith("#"):
