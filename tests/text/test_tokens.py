@@ -33,6 +33,15 @@ def is_blank(letter: str) -> bool:
     return unicodedata.category(letter) in ("Zs", "Zl", "Zp", "Cc") or letter in "\u200b\u2060\ufeff"
 
 
+def test_escaped_text_is_told_from_plain_text_once(caplog: pytest.LogCaptureFixture) -> None:
+    for language, tokenize, line in (("fr", False, "l &apos; eau"), ("fr", True, "l'eau & \"l'ami\"")):
+        preprocessor(language, tokenize).tokens(line)
+    assert not caplog.text
+    for line in ("c &apos; est", "&quot; oui &quot;"):
+        preprocessor("fr").tokens(line)
+    assert caplog.text.count("text in fr holds &apos; or &quot;") == 1
+
+
 @settings(deadline=None)
 @given(LINES, st.sampled_from(["en", "de", "fr", "ar", "xx"]), st.booleans())
 def test_no_token_is_empty_or_holds_a_blank(line: str, language: str, normalize: bool) -> None:

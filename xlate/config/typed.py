@@ -60,7 +60,9 @@ def typed(config: DictConfig, schema: type[T], *, spare: Collection[str] = ()) -
             of its range, or not given.
     """
     try:
-        given = cast(Json, OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+        if missing := OmegaConf.missing_keys(config):
+            raise _not_given(*sorted(missing))
+        given = cast(Json, OmegaConf.to_container(config, resolve=True))
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
     return _Builder(schema, schemas_of(given, schema), spare).build(schema, given, "")
@@ -130,9 +132,8 @@ class _Builder:
             if isinstance(value, Mapping):
                 _check_of_any(key, value)
         made = kind(**values)
-        for name in known:
-            if getattr(made, name) == MISSING:
-                raise _not_given(f"{at}{name}")
+        if missing := [f"{at}{name}" for name in known if getattr(made, name) == MISSING]:
+            raise _not_given(*missing)
         return made
 
     def _known(self, group: str) -> list[str]:
@@ -254,5 +255,7 @@ def in_our_words(error: OmegaConfBaseException) -> InputError:
     return InputError(message, f"{key}: {line}", expected, remedy)
 
 
-def _not_given(key: str) -> InputError:
-    return InputError("a required value is missing", f"{key} is not set", f"{key}=…", f"add {key}=VALUE to the command")
+def _not_given(*keys: str) -> InputError:
+    seen = f"{', '.join(keys)} {'is' if len(keys) == 1 else 'are'} not set"
+    settings = " ".join(f"{key}=VALUE" for key in keys)
+    return InputError("a required value is missing", seen, f"{keys[0]}=…", f"add {settings} to the command")

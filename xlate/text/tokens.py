@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from html import unescape
 from itertools import chain, takewhile
 from pathlib import Path
@@ -24,6 +25,9 @@ JOINERS = "\u200c\u200d"
 ESCAPED = ("&amp;", "&#124;", "&lt;", "&gt;", "&apos;", "&quot;", "&#91;", "&#93;")
 DASH = "@-@"
 JOINED_MARK = re.compile(r"[^\W\d_][.,!?;:]$")
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class Preprocessor:
         """The tokens of a line; none for a line of blanks."""
         if not self.tokenize:
             return between_blanks(line)
+        _warn_if_escaped(line, self.language)
         text = BLANKS.sub(" ", line).strip()
         if self.normalize:
             text = self._normalizer.normalize(text)
@@ -96,6 +101,21 @@ class Preprocessor:
         if not self.tokenize or not tokens:
             return " ".join(tokens)
         return str(self._detokenizer.detokenize(list(tokens), unescape=self.escape))
+
+
+def _warn_if_escaped(line: str, language: str) -> None:
+    """Warns of the first line of a language that is not plain text but what Moses's tokenizer has made of it."""
+    if "&apos;" in line or "&quot;" in line:
+        _warn_of_escapes(language)
+
+
+@cache
+def _warn_of_escapes(language: str) -> None:
+    log.warning(
+        "warning: text in %s holds &apos; or &quot;, as Moses's tokenizer writes them, and is tokenised as if it were "
+        "plain; such parts of a corpus belong in data.tokenized, and the text to translate should be plain",
+        language,
+    )
 
 
 def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
