@@ -89,7 +89,7 @@ def test_a_page_shows_what_decided(work: Path, run: Path, tmp_path: Path, capsys
     assert times_of(run.rglob("*")) == before
 
 
-def test_a_sweep_runs_every_job_and_is_tabulated(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_runs_every_job_and_shows_each(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
@@ -110,9 +110,6 @@ def test_a_sweep_runs_every_job_and_is_tabulated(work: Path, tmp_path: Path, mon
         assert "custom_scalars__config__" in tags["tensors"]
         assert len([tag for tag in tags["images"] if tag.startswith("samples/reordering/")]) == 4
         assert "samples/derivation/4/text_summary" in tags["tensors"]
-    succeed("report", str(runs[0].parent))
-    table = (tmp_path / "report" / "report.md").read_text()
-    assert all(eta in table for eta in ("0.001", "0.01"))
 
 
 BAD_CORPORA = {

@@ -273,5 +273,12 @@ def test_it_is_tuned_and_translates_bottom_up(work: Path, rules_run: Path, tmp_p
         (["loss=xbleu"], "learns no sparse features from lists"),
     ],
 )
-def test_bad_settings_are_refused(work: Path, refused_training: Said, given: list[str], words: str) -> None:  # noqa: F811
-    assert words in refused_training(work, *RULES, *given)
+def test_bad_settings_are_refused(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    refused: Said,
+    given: list[str],
+    words: str,
+) -> None:
+    assert words in refused("train", f"work={work}", f"run={tmp_path / 'run'}", *RULES, *given)
+    assert not (tmp_path / "run" / "weights.safetensors").exists()

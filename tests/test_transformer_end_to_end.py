@@ -118,7 +118,9 @@ def test_what_cannot_be_is_refused(
     assert "loss=cross_entropy" in training("model=transformer", "loss=mira")
     assert "a multiple of 8" in training("model=transformer", "model.dimension=12")
     assert "base" in training("model=transformer", f"base={neural}")
-    assert "model.pieces=5" in training(*NEURAL, "model.pieces=5")
+    late = refused("train", f"work={work}", f"run={tmp_path / 'late'}", *NEURAL, "model.pieces=5")
+    assert "model.pieces=5" in late
+    assert not (tmp_path / "late" / "weights.safetensors").exists()
     (tmp_path / "in").write_text("nirka no .\n")
     back = scored / "systems" / "back"
     assert "only scores translations" in refused("translate", f"run={back}", f"input={tmp_path / 'in'}")

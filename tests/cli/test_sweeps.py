@@ -196,7 +196,6 @@ def test_single_keys_may_be_left_out_where_choices_are_swept_over(arguments: lis
     [
         (["loss=mira,pro", "loss.tune.restarts=3"], "loss.tune.restarts"),
         (["loss=mira,mert", "loss.tune.restarts=3", "loss.tune.rouns=1"], "loss.tune.rouns"),
-        (["loss=mira,pro,mert", "loss.tune.restarts=3", "loss.tune.gama=2"], "loss.tune.gama"),
         (["loss=mira,pro", "loss.tune.restarts=3", "hydra.sweeper.max_batch_size=1"], "loss.tune.restarts"),
     ],
 )
