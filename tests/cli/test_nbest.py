@@ -91,8 +91,6 @@ def test_bad_input(arguments: list[str], words: str, files: Path, refused: Said)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["check", "@list", "ref=@twice"], "twice:3: more references than"),
-        (["import", "@list", "ref=@twice", "out=@out"], "twice:3: more references than"),
         (["rescore", "@list", "mbr=chrf", "ref=@twice", "out=@out"], "twice:3: more references than"),
         (["rescore", "@list", "mbr=chrf", "source=@twice", "out=@out"], "twice:3: more sources than"),
         (
