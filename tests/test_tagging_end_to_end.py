@@ -87,11 +87,11 @@ def tagged(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_tags_are_contexts_of_classifiers(text: Path, tagged: Path, tmp_path: Path) -> None:
+def test_tags_are_contexts_of_classifiers(tagged: Path, tmp_path: Path) -> None:
     small = ["model.bits=12", "model.folds=2", "model.words=[all]", "model.factors=[pos]", "loss.epochs=1"]
     succeed("train", "model=context", f"work={tagged}", f"run={tmp_path / 'run'}", *small)
     work = WorkDirectory(tagged)
-    words = work.source_tokens(read_lines(text / "dev.raw")[0])
+    words = work.training_tokens("source")[0]
     (found,) = context_model(tmp_path / "run", work).factors(words)
     pos = work.factor_vocabulary("source", "pos")
     assert [pos.word(number) for number in found.tolist()] == work.source_tags(words)

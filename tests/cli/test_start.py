@@ -12,6 +12,7 @@ from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
 from xlate import __version__
 
 HEAVY = ("torch", "sacrebleu", "tensorboard", "pandas", "matplotlib", "scipy", "nltk", "thot")
+TRAINING = ("xlate.candidates.lists", "xlate.phrases.blocks")
 PROGRAM = """
 import sys
 from xlate.cli.main import main
@@ -45,13 +46,13 @@ def test_help_and_configuration_need_no_models(arguments: list[str]) -> None:
     ("trained", "others"),
     [
         ("run", ["xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice"]),
-        ("phrase_run", ["xlate.models.context.classifiers", "xlate.models.tuned", "xlate.phrases.blocks"]),
+        ("phrase_run", ["xlate.models.tuned", "xlate.models.context.classifiers", *TRAINING]),
     ],
 )
 def test_translating_needs_neither_training_nor_other_systems(
     trained: str, others: list[str], request: pytest.FixtureRequest
 ) -> None:
-    watched = (*HEAVY, *others, "rich", "xlate.candidates.lists")
+    watched = (*HEAVY, *others, "rich")
     assert imported(["translate", f"run={request.getfixturevalue(trained)}"], watched, "a b\n") == "[]"
 
 
