@@ -78,9 +78,9 @@ def test_other_models_and_other_floats_do_not_learn_globally_in_folds(
 
 
 def test_settings_of_the_loss_and_the_seed_are_those_of_a_phase() -> None:
-    given = ["loss=hinge", "loss.l1=0.05", "loss.check_bound=true", "seed=7"]
-    phase = phase_of(load(TrainConfig, "train", given))
-    assert (phase.loss, phase.l1, phase.check_bound, phase.seed) == ("hinge", 0.05, True, 7)
+    phase = phase_of(load(TrainConfig, "train", ["loss.l1=0.05", "loss.check_bound=true", "seed=7"]))
+    assert (phase.loss, phase.l1, phase.check_bound, phase.seed) == ("local_softmax", 0.05, True, 7)
+    assert phase_of(load(TrainConfig, "train", ["loss=hinge"])).loss == "hinge"
 
 
 def test_centred_families_have_the_mean_zero(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
