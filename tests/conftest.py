@@ -15,7 +15,7 @@ from hypothesis import settings
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
-from tests.commands import printed, refused, remarked  # noqa: F401
+from tests.commands import printed, refused, refused_training, remarked  # noqa: F401
 from tests.made_once import shared_folder
 
 # Machines are noisy and kernels compile in a first example: no deadline. Every run draws the same examples.
@@ -117,6 +117,17 @@ def shared_data() -> Path:
     if not (folder / "README.md").exists():
         pytest.skip("real corpora are absent: set XLATE_DATA")
     return folder
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """PyTorch with one thread, so that products of small matrices do not wait for other processes."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.align.parted_copies import parted_copies
-from tests.commands import Said, succeed, summary_of
+from tests.commands import Said, bits_of, sets_of, succeed, summary_of, times_of
 from tests.made_once import as_prepared, made_once
 from tests.test_end_to_end import prepare_small, translate
 from tests.test_phrase_system_end_to_end import trained
+from tests.test_sparse_end_to_end import shards
 from xlate.candidates.store import CandidateStore
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
@@ -27,11 +27,9 @@ from xlate.models.block.kind import frequent_features
 from xlate.models.block.lists import BlockLists
 from xlate.models.kind import event_kind, open_system
 from xlate.models.run_files import weights_of
-from xlate.phrases.extract import extract_phrases
-from xlate.phrases.matching import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import Folds
+from xlate.work.estimates import Folds, WithoutFold
 
 FOLDS = 3
 LISTS = [
@@ -76,10 +74,6 @@ def runs(work: Path, bases: dict[str, Path], tmp_path_factory: pytest.TempPathFa
     return {name: folder / name for name in MODELS}
 
 
-def shards(work: Path) -> list[Path]:
-    return sorted(work.glob("lists/*/fold-*/shard-*"))
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_binary_weights_are_learned_and_the_run_is_like_any_other(
     name: str, work: Path, bases: dict[str, Path], runs: dict[str, Path], tmp_path: Path,
@@ -96,7 +90,7 @@ def test_binary_weights_are_learned_and_the_run_is_like_any_other(
         "BB",
         "WB",
     }
-    assert set(file.sets) == set(load_weights(bases[name] / "weights.safetensors").sets)
+    assert set(file.sets) == set(sets_of(bases[name]))
     config = read_config(runs[name] / "config.yaml", TrainConfig)
     system = open_system(runs[name], config)[0].with_search(nbest=5)
     for derivation in system.translate(LINE.lower().replace(".", " .").split()):
@@ -110,32 +104,28 @@ def test_binary_weights_are_learned_and_the_run_is_like_any_other(
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[str, Path]) -> None:
+    """It has the estimates without the fold, which are those of events."""
     config = read_config(bases[name] / "config.yaml", TrainConfig)
     whole, kind = WorkDirectory(work), event_kind(config.model)
-    folds = BlockLists(kind, config, whole, bases[name], FOLDS)
-    assert parted_copies(whole.copies, folds.fold_I) == 0
+    lists, folds = BlockLists(kind, config, whole, bases[name], FOLDS), Folds.of_events(whole, FOLDS)
+    np.testing.assert_array_equal(lists.fold_I, folds.fold_S)
     theta = kind.open(bases[name], config, weights_of(bases[name]), whole).weights
     index = frequent_features(whole, replace(config.model, binary=["WB"], threshold=1))
     weighted = replace(theta, sparse_F=np.arange(len(index)) + 1.0)
     for fold in range(FOLDS):
-        decoder = folds.opened(fold, weighted, index, config.decoder).decoder
+        decoder = lists.opened(fold, weighted, index, config.decoder).decoder
         assert decoder.weights.sparse_F.tolist() == weighted.sparse_F.tolist()
         np.testing.assert_array_equal(decoder.features.keys_F, index.keys_F)
-        kept = np.flatnonzero(folds.fold_I != fold)
-        source, target = (text.select(kept) for text in whole.encoded)
-        longest = whole.plan["phrases"]["max_length"]
-        counts = extract_phrases(source, target, whole.links.select(kept), longest)
-        rows = TableRows(whole.blocks.table).of(counts).pair_B
-        seen_B = np.isin(np.arange(len(whole.blocks)), rows)
-        assert not seen_B.all()
+        without, unseen = WithoutFold(whole, folds, fold, lists.rows), folds.rows(fold)
+        np.testing.assert_array_equal(decoder.model.blocks.count_B, without.blocks.count_B)
+        target = whole.encoded[1].select(unseen)
+        np.testing.assert_array_equal(decoder.model.lm.sentence_logprobs(target), without.lm.sentence_logprobs(target))
         found = 0
-        for s in np.flatnonzero(folds.fold_I == fold)[:20].tolist():
+        for s in unseen[:20].tolist():
             options = decoder.space([whole.source_vocabulary.word(w) for w in whole.encoded[0][s].tolist()]).options
-            assert seen_B[options.block_O[options.block_O >= 0]].all()
+            assert without.blocks.known_B[options.block_O[options.block_O >= 0]].all()
             found += len(options)
         assert found > 100
-        target = whole.encoded[1].select(np.flatnonzero(folds.fold_I == fold))
-        assert decoder.model.lm.sentence_logprobs(target).sum() < whole.lm.sentence_logprobs(target).sum()
 
 
 def test_lists_are_shared_by_families_objectives_and_folds_by_events(
@@ -144,18 +134,12 @@ def test_lists_are_shared_by_families_objectives_and_folds_by_events(
     del runs
     lists = CandidateStore.of_shards([path for path in shards(work) if "fold-0" in str(path)][:1]).arrays
     assert (np.diff(lists.candidate_offsets_I1) > 0).all()
-    times = {path: path.stat().st_mtime_ns for path in shards(work)}
+    times = times_of(shards(work))
     estimates = {path.name for path in (work / "without").iterdir()}
-    base = [*MODELS["distortion"], *LEARN, f"base={bases['distortion']}", "model.threshold=1"]
-    for number, (families, *more) in enumerate(
-        (
-            ("[TP,WB]", "loss.lists.objective=softmax_margin", "loss.lists.joint=true"),
-            ("[BB]", "loss.lists.objective=pro", "loss/tune=mert"),
-        )
-    ):
-        figures = trained(work, tmp_path / str(number), *base, f"model.binary={families}", *more)
-        assert figures["active_features"] > 0
-    assert {path: path.stat().st_mtime_ns for path in shards(work)} == times
+    other = ["model.threshold=1", "model.binary=[BB]", "loss.lists.objective=pro", "loss/tune=mert"]
+    base = f"base={bases['distortion']}"
+    assert trained(work, tmp_path / "run", *MODELS["distortion"], *LEARN, base, *other)["active_features"] > 0
+    assert times_of(shards(work)) == times
     made = Folds.of_events(WorkDirectory(work), FOLDS).identity[:12]
     assert made in estimates
     assert {path.name for path in (work / "without").iterdir()} == estimates
@@ -167,7 +151,7 @@ def test_joint_training_leaves_floats_that_the_model_does_not_have(
     few = [*MODELS["distortion"], "model.floats=[direct,lm_first,lm_rest,length]"]
     trained(work, tmp_path / "base", *few, "model.binary=[]", f"model.folds={FOLDS}")
     trained(work, tmp_path / "run", *few, *FEATURES, *LEARN, f"base={tmp_path / 'base'}", "loss.lists.joint=true")
-    before, after = (load_weights(tmp_path / name / "weights.safetensors").sets["linked"] for name in ("base", "run"))
+    before, after = (sets_of(tmp_path / name)["linked"] for name in ("base", "run"))
     np.testing.assert_array_equal(before.dense_D != 0, after.dense_D != 0)
     assert not np.allclose(before.dense_D / before.dense_D[0], after.dense_D / after.dense_D[0])
 
@@ -182,13 +166,13 @@ def test_stopped_while_it_learns_a_run_goes_on_to_the_same_weights(
         return epoch(self, number)
 
     arguments = ["train", f"work={work}", "samples=0", *command("distortion", bases)]
-    times = {path: path.stat().st_mtime_ns for path in shards(work)}
+    times = times_of(shards(work))
     monkeypatch.setattr(ListLearner, "epoch", signalled)
     assert main([*arguments, f"run={tmp_path / 'run'}"]) == 128 + signal.SIGTERM
     monkeypatch.undo()
     succeed(*arguments, f"run={tmp_path / 'run'}")
-    assert {path: path.stat().st_mtime_ns for path in times} == times
-    files = [(folder / "weights.safetensors").read_bytes() for folder in (tmp_path / "run", runs["distortion"])]
+    assert times_of(times) == times
+    files = [bits_of(folder) for folder in (tmp_path / "run", runs["distortion"])]
     assert files[0] == files[1]
 
 
@@ -203,12 +187,10 @@ def test_stopped_while_it_learns_a_run_goes_on_to_the_same_weights(
     ],
 )
 def test_settings_that_cannot_be(
-    work: Path, bases: dict[str, Path], tmp_path: Path, overrides: list[str], message: str,
-    refused: Said,
-) -> None:  # fmt: skip
+    work: Path, bases: dict[str, Path], overrides: list[str], message: str, refused_training: Said
+) -> None:
     given = [*command("block" if message == "partition" else "distortion", bases), *overrides]
-    assert message in refused("train", f"work={work}", f"run={tmp_path / 'run'}", *given)
-    assert not (tmp_path / "run").exists()
+    assert message in refused_training(work, *given)
 
 
 def test_a_base_of_another_work_directory_is_refused(

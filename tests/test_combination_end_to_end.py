@@ -13,10 +13,10 @@ from typing import Any, cast
 
 import pytest
 
-from tests.commands import Said, succeed
+from tests.commands import Said, sets_of, succeed, times_of
 from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
-from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
+from tests.test_phrase_system_end_to_end import FEW, SEARCH, listed, trained, translated
 from xlate.cli.main import main
 from xlate.config.choices import CHOICES
 from xlate.config.load import load
@@ -28,7 +28,6 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.learning.run import Run
 from xlate.models.rerank.combination import CombinedSystem, system_folders
 from xlate.report.run_directory import RunDirectory
-from xlate.scoring.weights import load_weights
 from xlate.tuners.settings import MiraConfig
 from xlate.work.directory import WorkDirectory
 
@@ -55,12 +54,11 @@ def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Pa
     out = tmp_path / "best"
     arguments = [f"merge=[unordered={tmp_path / 'unordered'}]", f"run={combined}", f"source={tmp_path / 'source'}"]
     succeed("nbest", "rescore", str(tmp_path / "plain"), *arguments, f"out={tmp_path / 'o'}", f"best_out={out}")
-    together = translated(combined, tmp_path, "detokenize=false", "nbest=3", f"nbest_out={tmp_path / 'lists'}")
+    together, lists = listed(combined, tmp_path, "detokenize=false", "nbest=3")
     assert [line.lower() for line in together] == out.read_text().lower().splitlines()
-    rows = [line.split(" ||| ") for line in (tmp_path / "lists").read_text().splitlines()]
+    rows = [line.split(" ||| ") for line in lists.splitlines()]
     assert [row[0] for row in rows].count("0") == 3
-    weights = load_weights(combined / "weights.safetensors").sets["rerank"]
-    of_name = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True)) | {"words": 1.0}
+    of_name = sets_of(combined)["rerank"].floats | {"words": 1.0}
     for _, _, features, score, *_ in rows:
         values = dict(part.split("= ") for part in re.findall(r"\S+= \S+", features))
         assert values.keys() == of_name.keys()
@@ -118,7 +116,7 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
 
         patch.setattr(RankTraining, "learn", killed)
         assert main(given) != 0
-    listed = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")}
+    before = times_of((tmp_path / "run").glob("*.nbest"))
     translate, translated_again = CombinedSystem.translate, []
 
     def noted(self: CombinedSystem, words: Any) -> Any:
@@ -128,10 +126,8 @@ def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
     monkeypatch.setattr(CombinedSystem, "translate", noted)
     succeed(*given)
     assert len(translated_again) == DRAWN
-    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.nbest")} == listed
-    made, whole = (
-        load_weights(folder / "weights.safetensors").sets["rerank"] for folder in (tmp_path / "run", combined)
-    )
+    assert times_of((tmp_path / "run").glob("*.nbest")) == before
+    made, whole = (sets_of(folder)["rerank"] for folder in (tmp_path / "run", combined))
     assert made.dense_D.tolist() == whole.dense_D.tolist()
     assert made.sparse_F.tolist() == whole.sparse_F.tolist()
     assert "a run from elsewhere cannot be packed" in refused(
@@ -223,10 +219,8 @@ def test_a_system_that_changed_is_refused(combined: Path, tmp_path: Path, refuse
 )
 def test_what_cannot_be_combined_is_refused(
     work: Path,  # noqa: F811
-    tmp_path: Path,
-    refused: Said,
+    refused_training: Said,
     systems: list[str],
     told: str,
 ) -> None:
-    assert told in refused("train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems))
-    assert not (tmp_path / "run").exists()
+    assert told in refused_training(work, *combination(*systems))

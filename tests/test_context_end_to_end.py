@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.commands import Capture, Said, succeed, summary_of
+from tests.commands import Capture, Said, events_of, sets_of, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, listed, phrase_run, trained, translated  # noqa: F401
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.models.context.classifiers import context_model, context_stores
@@ -42,6 +43,8 @@ def test_a_classifier_learns_to_tell_translations_in_context(work: Path, context
     losses = [epoch["valid_loss"] for epoch in figures["history"]]
     assert losses[-1] < losses[0]
     assert 0 < figures["P"] < 0.5
+    assert figures["accuracy"] > 0.5
+    check_how_good_it_is(context_run)
     stores = context_stores(WorkDirectory(work), read_config(context_run / "config.yaml", TrainConfig).model)
     gains = stores.train.arrays.gain_CG[:, 0]
     assert set(gains.tolist()) == {1.0, -1.0}
@@ -59,12 +62,10 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     refused: Said,
 ) -> None:
     use = ["context=feature", f"model.context.run={context_run}", "model.context.best=5"]
-    weights = load_weights(predicting / "weights.safetensors").sets["phrase"]
-    held = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
-    assert held["Context0"] > 0
-    lines = translated(predicting, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'nbest'}")
+    assert sets_of(predicting)["phrase"].floats["Context0"] > 0
+    lines, lists = listed(predicting, tmp_path)
     assert len(lines) == 3
-    assert "Context0=" in (tmp_path / "nbest").read_text()
+    assert "Context0=" in lists
     assert lines != translated(phrase_run, tmp_path)
     assert lines == translated(predicting, tmp_path, "processes=2")
     # As if the classifier had other weights now.
@@ -83,8 +84,26 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     assert figures["tune_BLEU"] > 20
 
 
-def test_predicted_words_alone(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    trained(work, tmp_path / "words", *CONTEXT, "loss=one_vs_rest", "loss.epochs=1", "model.unit=word")
+def check_how_good_it_is(run: Path) -> None:  # noqa: F811
+    """What a run of a classifier says of itself."""
+    figures = summary_of(run)
+    bands = figures["accuracy_by_frequency"].values()
+    assert sum(band["instances"] for band in bands) == figures["heldout_instances"]
+    # A tie is an error of P, and need not be one here.
+    assert figures["accuracy"] >= 1 - figures["P"] - 1e-3
+    assert 0 < figures["baseline_accuracy"] < 1
+    assert 0 <= figures["calibration_error"] < 0.5
+    events = events_of(run)
+    for tag in (b"valid/reliability", b"valid/accuracy_by_frequency", b"weights/context/sparse", b"valid/accuracy"):
+        assert tag in events
+
+
+def test_predicted_words_alone(work: Path, tmp_path: Path, capsys: Capture) -> None:  # noqa: F811
+    single = ["loss=one_vs_rest", "loss.epochs=1", "model.unit=word"]
+    figures = trained(work, tmp_path / "words", *CONTEXT, *single)
+    told = f"the right translation first in {100 * figures['accuracy']:.1f} %"
+    assert told in capsys.readouterr().err
+    check_how_good_it_is(tmp_path / "words")
     use = ["context=alone", f"model.context.run={tmp_path / 'words'}", "decoder.options=100"]
     trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira", "model.reordering=none")
     model = open_phrase_model(tmp_path / "run", read_config(tmp_path / "run" / "config.yaml", TrainConfig))
@@ -106,13 +125,10 @@ def test_what_cannot_be_is_refused(
     context_run: Path,
     tmp_path: Path,
     refused: Said,
+    refused_training: Said,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def training(*arguments: str) -> str:
-        said = refused("train", f"work={work}", f"run={tmp_path / 'none'}", *arguments)
-        assert not (tmp_path / "none").exists()
-        return said
-
+    training = partial(refused_training, work)
     assert "model.context.run" in training(*PHRASE, "context=feature", "loss=mira")
     assert "model=context" in training(*PHRASE, "context=feature", f"model.context.run={run}", "loss=mira")
     assert "model.target" in training(*CONTEXT, "model.predicts=distortion", "model.target=[pairs]")
@@ -132,40 +148,14 @@ def test_what_cannot_be_is_refused(
     assert "context=feature" in refused("translate", f"run={context_run}", f"input={context_run / 'config.yaml'}")
 
 
-def test_a_classifier_says_how_good_it_is(
-    work: Path,  # noqa: F811
-    context_run: Path,
-    tmp_path: Path,
-    capsys: Capture,
-) -> None:
-    capsys.readouterr()
-    one_vs_rest = trained(work, tmp_path / "run", *CONTEXT, "loss=one_vs_rest", "loss.epochs=1")
-    told = f"the right translation first in {100 * one_vs_rest['accuracy']:.1f} %"
-    assert told in capsys.readouterr().err
-    for folder in (context_run, tmp_path / "run"):
-        figures = summary_of(folder)
-        bands = figures["accuracy_by_frequency"].values()
-        assert sum(band["instances"] for band in bands) == figures["heldout_instances"]
-        # A tie is an error of P, and need not be one here.
-        assert figures["accuracy"] >= 1 - figures["P"] - 1e-3
-        assert figures["accuracy"] > 0.5
-        assert 0 < figures["baseline_accuracy"] < 1
-        assert 0 <= figures["calibration_error"] < 0.5
-        events = b"".join(path.read_bytes() for path in folder.glob("events.out.tfevents.*"))
-        for tag in (b"valid/reliability", b"valid/accuracy_by_frequency", b"weights/context/sparse", b"valid/accuracy"):
-            assert tag in events
-
-
 @pytest.mark.parametrize("reordering", ["files", "scores"])
 def test_tables_of_sentences_translate_as_the_run_does(predicting: Path, tmp_path: Path, reordering: str) -> None:
-    free = translated(predicting, tmp_path, "nbest=10", f"nbest_out={tmp_path / 'free.nbest'}")
+    free = listed(predicting, tmp_path)
     out = tmp_path / "tables"
     for _ in range(2):
         given = [f"out={out}", f"input={tmp_path / 'in.txt'}", f"reordering={reordering}"]
         succeed("export", f"run={predicting}", *given)
-    own = translated(predicting, tmp_path, f"tables={out}", "nbest=10", f"nbest_out={tmp_path / 'own.nbest'}")
-    assert own == free
-    assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
+    assert listed(predicting, tmp_path, f"tables={out}") == free
     files = {"0.gz", "1.gz", "2.gz", "README.txt", "translate.sh", "input.txt", "moses.ini", "lm.arpa.gz"}
     beside = {f"reordering.{n}.gz" for n in range(3)} if reordering == "files" else set()
     cased = {"truecase-model.source", "truecase-model.target"}

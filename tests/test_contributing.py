@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.commands import Said, succeed, summary_of
+from tests.commands import Said, succeed, summary_of, translations
 from tests.losses import test_every_loss as suite
 from xlate.demo.corpus import DemoCorpus
 from xlate.features.block import FAMILIES, MORE_FLOATS, BlockFloat, BlockNames, Family
@@ -113,15 +113,17 @@ def trained(work: Path, run: Path, *overrides: str) -> dict:
     return summary_of(run)
 
 
-def translations(run: Path, text: Path) -> list[str]:
-    succeed("translate", f"run={run}", f"input={text}", f"output={run / 'out.txt'}")
-    return read_lines(run / "out.txt")
+def check_decoders_translate_alike(work: Path, folder: Path) -> None:
+    """The compiled one and the readable one, with the run in a folder."""
+    lines = read_lines(work.parent / "test.de")
+    found = translations(folder / "run", folder, lines)
+    assert found == translations(folder / "run", folder, lines, "fast=false")
 
 
 def test_a_new_corpus_is_trained_on_and_translated(work: Path, tmp_path: Path) -> None:
     figures = trained(work, tmp_path / "run")
     assert figures["dev_bleu"] > 15
-    lines = translations(tmp_path / "run", work.parent / "test.de")
+    lines = translations(tmp_path / "run", tmp_path, read_lines(work.parent / "test.de"))
     references = read_lines(work.parent / "test.en")
     assert len(lines) == SIZES["test"]
     assert sum(len(set(a.split()) & set(b.split())) for a, b in zip(lines, references, strict=True)) > 10
@@ -215,10 +217,7 @@ def test_a_new_family_of_features_is_learned_and_used(
     }
     assert shown - {"NEW:"}
     assert shown - {"NEW:"} <= expected
-    lines = translations(tmp_path / "run", work.parent / "test.de")
-    arguments = [f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}", f"output={tmp_path / 'slow.txt'}"]
-    succeed("translate", *arguments, "fast=false")
-    assert read_lines(tmp_path / "slow.txt") == lines
+    check_decoders_translate_alike(work, tmp_path)
 
 
 def test_a_new_optional_float_is_learned_and_used(work: Path, tmp_path: Path, refused: Said) -> None:
@@ -230,11 +229,10 @@ def test_a_new_optional_float_is_learned_and_used(work: Path, tmp_path: Path, re
             work, tmp_path / "run", "model=floats", "model.floats=[lexical,NEW]", "loss.project_sign=false"
         )
         assert figures["weights"]["linked"]["NEW"] != 0
-        lines = translations(tmp_path / "run", work.parent / "test.de")
-        arguments = [f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}", f"output={tmp_path / 'slow.txt'}"]
-        succeed("translate", *arguments, "fast=false")
-        assert read_lines(tmp_path / "slow.txt") == lines
-    assert "not the weights of the orientation model" in refused("translate", *arguments)
+        check_decoders_translate_alike(work, tmp_path)
+    assert "not the weights of the orientation model" in refused(
+        "translate", f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}"
+    )
 
 
 def test_a_run_with_a_family_that_is_not_known_is_refused_in_words(work: Path, tmp_path: Path, refused: Said) -> None:

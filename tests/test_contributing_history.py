@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.commands import succeed
+from tests.commands import sets_of, succeed
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.array_types import Floats
 from xlate.config.schema import TrainConfig
@@ -17,7 +17,6 @@ from xlate.models.phrase.history import HistoryFeature
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.options import PlacedPhrases
-from xlate.scoring.weights import load_weights
 
 QUICK = ["loss.tune.rounds=2", "loss.tune.nbest=20", "decoder.pop_limit=50", "decoder.stack=50", "decoder.options=5"]
 
@@ -41,7 +40,7 @@ HistoryFeature("Repeated0", first_and_last, move)
 def test_a_new_feature_with_history_is_tuned_and_decoded_with(work: Path, tmp_path: Path) -> None:  # noqa: F811
     settings = ["model=phrase", "decoder=phrase", "loss=mira", "model.histories=[Repeated0]", *QUICK]
     succeed("train", f"work={work}", f"run={tmp_path / 'run'}", *settings)
-    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"]
+    weights = sets_of(tmp_path / "run")["phrase"]
     column = weights.dense_names.index("Repeated0")
     assert weights.dense_D[column] != 0.0
     config = read_config(tmp_path / "run" / "config.yaml", TrainConfig)

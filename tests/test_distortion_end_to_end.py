@@ -7,16 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.commands import Said, succeed
+from tests.commands import Said, sets_of, succeed
 from tests.made_once import made_once
 from tests.test_context_end_to_end import CONTEXT, context_run  # noqa: F401
 from tests.test_end_to_end import work  # noqa: F401
-from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
+from tests.test_phrase_system_end_to_end import PHRASE, listed, trained, translated
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.features.context import Distances
 from xlate.models.context.classifiers import ContextParts, distance_model
-from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory
 
 DISTORTION = [*CONTEXT, "model.predicts=distortion", "model.reach=3"]
@@ -73,17 +72,13 @@ def test_a_phrase_system_is_tuned_with_it(
 ) -> None:
     both = ["context=feature", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
     trained(work, tmp_path / "run", *PHRASE, *both, "loss=mira")
-    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"]
-    held = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
-    assert held["Displacement0"] != 0
-    lines = translated(tmp_path / "run", tmp_path, "nbest=5", f"nbest_out={tmp_path / 'free.nbest'}")
-    assert "Displacement0=" in (tmp_path / "free.nbest").read_text()
-    given = [f"out={tmp_path / 'tables'}", f"input={tmp_path / 'in.txt'}"]
-    succeed("export", f"run={tmp_path / 'run'}", *given)
-    more = [f"tables={tmp_path / 'tables'}", "nbest=5", f"nbest_out={tmp_path / 'own.nbest'}"]
-    assert translated(tmp_path / "run", tmp_path, *more) == lines
-    assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
-    assert "Displacement0_-3 to Displacement0_+3" in (tmp_path / "tables" / "README.txt").read_text()
+    assert sets_of(tmp_path / "run")["phrase"].floats["Displacement0"] != 0
+    free = listed(tmp_path / "run", tmp_path)
+    assert "Displacement0=" in free[1]
+    tables = tmp_path / "tables"
+    succeed("export", f"run={tmp_path / 'run'}", f"out={tables}", f"input={tmp_path / 'in.txt'}")
+    assert listed(tmp_path / "run", tmp_path, f"tables={tables}") == free
+    assert "Displacement0_-3 to Displacement0_+3" in (tables / "README.txt").read_text()
     shown = printed("inspect", f"run={distortion_run}", "find=va", "sentence='Nirka no holdo va.'", "top=3")
     assert "distances with and without their context" in shown
     assert "p(r|f)" in shown
@@ -92,7 +87,7 @@ def test_a_phrase_system_is_tuned_with_it(
 def test_it_can_be_used_alone(work: Path, distortion_run: Path, tmp_path: Path) -> None:  # noqa: F811
     use = ["context=feature", f"model.context.run={distortion_run}"]
     trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira", "loss.tune.rounds=1", "loss.tune.nbest=10")
-    names = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"].dense_names
+    names = sets_of(tmp_path / "run")["phrase"].dense_names
     assert "Displacement0" in names
     assert "Context0" not in names
 
@@ -115,14 +110,14 @@ def test_the_lattice_decoder_looks_at_it(
     context_run: Path,  # noqa: F811
     distortion_run: Path,
     tmp_path: Path,
-    refused: Said,
+    refused_training: Said,
 ) -> None:
     lcs = ["model=lcs", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
     small = ["loss=mira", "loss.tune.rounds=1", "loss.tune.nbest=10", "decoder.options=3", "decoder.beam=10"]
     trained(work, tmp_path / "run", *lcs, *small)
-    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["lcs"]
-    assert weights.dense_names[-1] == "Displacement0"
-    assert weights.dense_D[-1] != 0
+    name, weight = list(sets_of(tmp_path / "run")["lcs"].floats.items())[-1]
+    assert name == "Displacement0"
+    assert weight != 0
     assert len(translated(tmp_path / "run", tmp_path)) == 3
     only = ["model=lcs", f"model.context.run={distortion_run}"]
-    assert "not a classifier of translations" in refused("train", f"work={work}", f"run={tmp_path / 'none'}", *only)
+    assert "not a classifier of translations" in refused_training(work, *only)

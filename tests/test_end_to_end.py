@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.commands import Capture, Said, succeed, summary_of
+from tests.commands import Capture, Said, succeed, summary_of, times_of
 from tests.made_once import made_once
 from tests.report.pages import Page
 from xlate.cli.main import main
@@ -61,12 +60,6 @@ def test_a_run_directory_holds_everything(run: Path) -> None:
     assert summary["active_features"] > 0
 
 
-def test_a_finished_run_is_left_alone(work: Path, run: Path) -> None:
-    before = (run / "weights.safetensors").stat().st_mtime_ns
-    succeed("train", f"work={work}", f"run={run}", *QUICK)
-    assert (run / "weights.safetensors").stat().st_mtime_ns == before
-
-
 def test_every_line_gives_a_line(run: Path, tmp_path: Path) -> None:
     odd = ["", "   ", "zzz qqq xxx", "a\u00a0b\u200bc", "bare\rreturn", "||| | |||", "word " * 300, "Nirka va."]
     lines = translate(run, tmp_path, "\n".join(odd) + "\n").split("\n")
@@ -76,14 +69,8 @@ def test_every_line_gives_a_line(run: Path, tmp_path: Path) -> None:
     assert lines[2].lower() == "zzz qqq xxx"
 
 
-def test_kernel_and_readable_decoder_translate_alike(work: Path, run: Path, tmp_path: Path) -> None:
-    source = gzip.decompress((work / "corpus" / "test.source.gz").read_bytes()).decode()
-    few = "".join(line + "\n" for line in source.split("\n")[:5])
-    assert translate(run, tmp_path, few) == translate(run, tmp_path, few, "fast=false")
-
-
 def test_a_page_shows_what_decided(work: Path, run: Path, tmp_path: Path, capsys: Capture, printed: Said) -> None:
-    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    before = times_of(run.rglob("*"))
     succeed("report", str(run), f"out={tmp_path}", "split=dev", "sentences=3", "explained=2", "plots=false")
     page = Page((tmp_path / "report.html").read_text())
     page.check_whole()
@@ -99,10 +86,10 @@ def test_a_page_shows_what_decided(work: Path, run: Path, tmp_path: Path, capsys
     succeed("score", f"hyp={run}", "split=dev", "measures=[bleu]", "bootstrap=0")
     summary = summary_of(run)
     assert json.loads(capsys.readouterr().out)["bleu"] == pytest.approx(summary["dev_bleu"])
-    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
+    assert times_of(run.rglob("*")) == before
 
 
-def test_a_sweep_runs_every_job_and_is_tabulated(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_runs_every_job_and_shows_each(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
@@ -123,9 +110,6 @@ def test_a_sweep_runs_every_job_and_is_tabulated(work: Path, tmp_path: Path, mon
         assert "custom_scalars__config__" in tags["tensors"]
         assert len([tag for tag in tags["images"] if tag.startswith("samples/reordering/")]) == 4
         assert "samples/derivation/4/text_summary" in tags["tensors"]
-    succeed("report", str(runs[0].parent))
-    table = (tmp_path / "report" / "report.md").read_text()
-    assert all(eta in table for eta in ("0.001", "0.01"))
 
 
 BAD_CORPORA = {

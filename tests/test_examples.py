@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import runpy
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -14,20 +13,12 @@ import torch
 
 from tests.commands import Capture
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "neural_nbest"
 SMALL = [
     "--width=16", "--layers=2", "--merges=30", "--epochs=40", "--tokens=60", "--beam=4", "--dropout=0", "--rate=0.02",
     "--warmup=20",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small tensors are slower on several."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Capture, succeed, summary_of
+from tests.commands import Capture, succeed, summary_of, translations
 from tests.made_once import made_once
 from tests.test_phrase_system_end_to_end import PHRASE, trained
 from xlate.cli.main import main
 from xlate.text.factors import FactoredWord, told_apart, with_factors
-from xlate.text.lines import read_lines
 from xlate.work.directory import WorkDirectory
 
 SMALL = ["data.generated.train=300", "data.generated.dev=12", "data.generated.test=12"]
@@ -37,13 +36,6 @@ def run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "factored-runs", train)
 
 
-def translated(run: Path, folder: Path, lines: list[str], *more: str) -> list[str]:
-    (folder / "in").write_text("".join(f"{line}\n" for line in lines))
-    files = [f"input={folder / 'in'}", f"output={folder / 'out'}"]
-    succeed("translate", f"run={run / 'run'}", *files, *more)
-    return read_lines(folder / "out")
-
-
 def test_words_bring_their_factors_along() -> None:
     word = FactoredWord.of("house", {"pos": "NOUN"})
     assert word == "house"
@@ -57,9 +49,9 @@ def test_words_bring_their_factors_along() -> None:
 def test_lines_with_factors_are_translated_in_their_contexts(work: Path, run: Path, tmp_path: Path) -> None:
     lines = WorkDirectory(work).source_lines("test")
     assert all("|" in line for line in lines if line)
-    found = translated(run, tmp_path, lines)
+    found = translations(run / "run", tmp_path, lines)
     assert len(found) == len(lines)
-    assert translated(run, tmp_path, lines, "processes=2") == found
+    assert translations(run / "run", tmp_path, lines, "processes=2") == found
     assert summary_of(run / "run")["tune_BLEU"] > 5
 
 
@@ -78,5 +70,5 @@ def test_bad_lines_are_refused_each_with_its_message(
     assert "without the factor pos" in refused(word)
     assert "wrong number of factors" in refused(f"{good} {word}")
     assert "wrong number of factors" in refused(f"{good} {word}|1|2|3|4")
-    assert len(translated(run, tmp_path, [good.replace(good.split()[0], f"{word}|nothing", 1)])) == 1
+    assert len(translations(run / "run", tmp_path, [good.replace(good.split()[0], f"{word}|nothing", 1)])) == 1
     assert "pos=nothing" in caplog.text + capsys.readouterr().err

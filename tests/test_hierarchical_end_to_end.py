@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.commands import Capture, Said, succeed, summary_of
+from tests.commands import Said, bits_of, events_of, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import trained, translated
+from tests.test_phrase_system_end_to_end import listed, trained, translated
 from xlate.align.lexical import lexical_table
-from xlate.cli.main import main
+from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import config_of_run, read_config
+from xlate.config.stored import read_config
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.tuning import NbestLists, TuningText
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, TunedRules
@@ -43,6 +43,7 @@ ONLINE = [
     ),
     *("source.iterations=2", "source.nbest=20", "source.C=0.001", "source.dense_rate=0.01", "source.batch=3"),
 ]
+FOLDS = ["source.folds=2", "source.sentences=9"]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def tune_rules(work: Path, folder: Path) -> None:  # noqa: F811
     figures = trained(work, folder, *RULES, *FEW, "measure_test=true", "samples=1")
     assert figures["test_bleu"] > 20
     assert figures["tune_BLEU"] > figures["history"][0]["bleu"]
-    events = b"".join(path.read_bytes() for path in folder.glob("events.out.tfevents.*"))
+    events = events_of(folder)
     assert b"samples/derivation" in events
     assert b"TranslationModel0_0" in events
 
@@ -79,9 +80,9 @@ def opened(folder: Path, nbest: int) -> HierarchicalDecoder:
 
 
 def test_it_translates_and_shows_trees(rules_run: Path, tmp_path: Path, printed: Said) -> None:
-    lines = translated(rules_run, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'list'}")
+    lines, lists = listed(rules_run, tmp_path)
     assert len(lines) == 3
-    assert "TranslationModel0=" in (tmp_path / "list").read_text()
+    assert "TranslationModel0=" in lists
     shown = printed("inspect", f"run={rules_run}", "sentence='Nirka no holdo va bolko ast.'")
     assert "Backtrack0_0" in shown
     assert " -> " in shown
@@ -125,23 +126,20 @@ def test_structure_features_are_learned_online(online_run: Path, tmp_path: Path)
     assert len(translated(online_run, tmp_path)) == 3
 
 
+def in_folds(work: Path, rules_run: Path, *more: str) -> OnlineTraining:  # noqa: F811
+    """A training on nine sentences of the training text in two folds."""
+    given = [*RULES, *ONLINE, *FOLDS, f"base={rules_run}", *more]
+    return OnlineTraining(load(TrainConfig, "train", [f"work={work}", *given]))
+
+
 def test_sentences_of_the_training_text_are_decoded_without_their_folds(
     work: Path,  # noqa: F811
     rules_run: Path,
-    tmp_path: Path,
-    capsys: Capture,
+    refused_training: Said,
 ) -> None:
-    given = [*RULES, *ONLINE, f"base={rules_run}", "source.folds=2", "source.sentences=9", "source.shards=2"]
-    for processes in (1, 2):
-        figures = trained(work, tmp_path / str(processes), *given, f"source.processes={processes}")
-        assert figures["online_sentences"] == 9
-        assert figures["active_features"] > 0
-    one, two = (tmp_path / name / "weights.safetensors" for name in ("1", "2"))
-    assert one.read_bytes() == two.read_bytes()
-    online = OnlineTraining(config_of_run(tmp_path / "1"))
-    system, held = online.decodes, WorkDirectory(work)
+    online, held = in_folds(work, rules_run), WorkDirectory(work)
+    system, folds = online.decodes, Folds.of_events(held, 2)
     assert isinstance(system, TunedByFold)
-    folds = Folds.of_events(held, 2)
     for words, references in zip(online.text.sources, online.text.references, strict=True):
         ids = held.source_vocabulary.ids(words).tolist()
         seen = [s for s in range(len(folds.fold_S)) if held.encoded[0][s].tolist() == ids]
@@ -152,12 +150,10 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
         expected = score_rules(extract_rules(*others), lexical_table(*others), RuleSettings())
         assert part.system.model.table.scores_B4.tolist() == expected.scores_B4.tolist()
         assert part.system.model.sparse is online.tuned.system.growing
-    refused = [f"work={work}", f"run={tmp_path / 'refused'}", "source=online", "source.folds=2"]
-    assert main(["train", *refused, "model=phrase"]) == 2
-    assert "cannot be trained online on folds" in capsys.readouterr().err
+    folded = ["source=online", "source.folds=2"]
+    assert "cannot be trained online on folds" in refused_training(work, *folded, "model=phrase")
     dev = [f"source.text={work / 'generated' / 'dev.src'}", f"source.references=[{work / 'generated' / 'dev.tgt'}]"]
-    assert main(["train", *refused, *RULES, *dev]) == 2
-    assert "no sentence is in the training text" in capsys.readouterr().err
+    assert "no sentence is in the training text" in refused_training(work, *folded, *RULES, *dev)
 
 
 def test_the_training_text_may_be_given_with_more_translations(
@@ -166,26 +162,26 @@ def test_the_training_text_may_be_given_with_more_translations(
     tmp_path: Path,
 ) -> None:
     source, target = (work / "generated" / f"train.{side}" for side in ("src", "tgt"))
-    given = [*RULES, *ONLINE, f"base={rules_run}", "source.folds=2", "source.sentences=9", "source.iterations=1"]
-    trained(work, tmp_path / "own", *given)
-    once = trained(work, tmp_path / "once", *given, f"source.text={source}", f"source.references=[{target}]")
-    assert once["online_sentences"] == 9
-    own, same = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("own", "once"))
-    assert own == same
+    own = in_folds(work, rules_run).text
+    assert len(own) == 9
+    assert in_folds(work, rules_run, f"source.text={source}", f"source.references=[{target}]").text == own
     # A line that is not in the training text has no fold, and is left out.
     lines = [[*read_lines(path), "gonban"] for path in (source, target)]
     others = [lines[0], lines[1], [" ".join(reversed(line.split())) for line in lines[1]]]
     for name, text in zip(("text", "one", "two"), others, strict=True):
         write_lines(tmp_path / name, text)
     references = f"source.references=[{tmp_path / 'one'},{tmp_path / 'two'}]"
-    more = trained(work, tmp_path / "more", *given, f"source.text={tmp_path / 'text'}", references)
-    assert more["online_sentences"] == 9
-    assert (tmp_path / "more" / "weights.safetensors").read_bytes() != own
-    online = OnlineTraining(config_of_run(tmp_path / "more"))
-    assert all(len(references) == 2 and references[0] != references[1] for references in online.text.references)
+    more = in_folds(work, rules_run, f"source.text={tmp_path / 'text'}", references).text
+    assert more.sources == own.sources
+    assert all(len(references) == 2 and references[0] != references[1] for references in more.references)
 
 
-def test_training_goes_on_from_learned_structure_features(work: Path, online_run: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_training_goes_on_from_learned_structure_features(
+    work: Path,  # noqa: F811
+    online_run: Path,
+    tmp_path: Path,
+    refused: Said,
+) -> None:
     """Floats are tuned with the sum of the features as one; online its weight goes into their own weights."""
     given = [*RULES, *ONLINE[:2], *FEW, f"base={online_run}", "loss.tune.start=base", "loss.tune.select=last"]
     trained(work, tmp_path / "tuned", *given, "loss.tune.weights=[SparseStructure0]")
@@ -209,17 +205,22 @@ def test_training_goes_on_from_learned_structure_features(work: Path, online_run
     assert figures["active_features"] > len(known)
     # Other features than those of the base cannot be numbered together with them.
     for other in ([*ONLINE, "model.structure.words=[all]"], ["structure=surface", *FEW, "loss.tune.start=base"]):
-        refused = [*RULES, *other, f"base={tmp_path / 'tuned'}", f"run={tmp_path / 'other'}"]
-        assert main(["train", f"work={work}", *refused]) == 2
+        refused("train", f"work={work}", f"run={tmp_path / 'other'}", *RULES, *other, f"base={tmp_path / 'tuned'}")
 
 
-def test_any_number_of_processes_gives_the_same_bits(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
-    """With shards, too: `test_sentences_of_the_training_text_are_decoded_without_their_folds`."""
-    given = [*RULES, *ONLINE, "source.iterations=1", f"base={rules_run}", "source.batch=8"]
+@pytest.mark.parametrize("split", [["source.batch=8"], [*FOLDS, "source.shards=2"]], ids=["batches", "shards"])
+def test_any_number_of_processes_gives_the_same_bits(
+    work: Path,  # noqa: F811
+    rules_run: Path,
+    tmp_path: Path,
+    split: list[str],
+) -> None:
+    given = [*RULES, *ONLINE, "source.iterations=1", f"base={rules_run}", *split]
     for processes in ("1", "2"):
-        trained(work, tmp_path / processes, *given, f"source.processes={processes}")
-    one, two = (tmp_path / name / "weights.safetensors" for name in ("1", "2"))
-    assert one.read_bytes() == two.read_bytes()
+        figures = trained(work, tmp_path / processes, *given, f"source.processes={processes}")
+        assert figures["active_features"] > 0
+    assert figures["online_sentences"] == (9 if split[0] in FOLDS else 30)
+    assert bits_of(tmp_path / "1") == bits_of(tmp_path / "2")
 
 
 def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, online_run: Path) -> None:  # noqa: F811
@@ -249,26 +250,12 @@ def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, onli
         assert first == lists.candidate_offsets_I1[i + 1]
 
 
-def test_hard_lines_are_translated_and_cut_ones_named(
-    rules_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    lines = [" ".join(["nirka", "no", "holdo", "va"] * 50), "", "Qqq zzz"]
-    (tmp_path / "in").write_text("\n".join(lines) + "\n")
-    given = [f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}", "decoder.max_words=100"]
-    with caplog.at_level("WARNING"):
-        succeed("translate", f"run={rules_run}", *given, "decoder.pop_limit=5")
-    long, empty, unknown = (tmp_path / "out").read_text().split("\n")[:3]
-    assert len(long.split()) >= 100
-    assert (empty, unknown.lower()) == ("", "qqq zzz")
-    assert "line 1: 200 words, more than decoder.max_words=100: translated in 2 pieces" in caplog.text
-
-
 def test_it_is_tuned_and_translates_bottom_up(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
     given = ["model=hierarchical", "decoder=cky", "decoder.pop_limit=4", "loss.tune.rounds=1", "loss.tune.nbest=5"]
     assert trained(work, tmp_path / "run", *given)["tune_BLEU"] > 0
-    lines = translated(tmp_path / "run", tmp_path, "nbest=3", f"nbest_out={tmp_path / 'list'}")
+    lines, lists = listed(tmp_path / "run", tmp_path)
     assert len(lines) == 3
-    assert "TranslationModel0=" in (tmp_path / "list").read_text()
+    assert "TranslationModel0=" in lists
     one, other = (translated(rules_run, tmp_path, f"decoder.algorithm={name}") for name in ("cube", "cky"))
     assert one == other
 

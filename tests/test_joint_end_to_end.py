@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import random
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from tests.commands import Said, succeed, summary_of
+from tests.commands import Said, bits_of, sets_of, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
-from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
+from tests.test_phrase_system_end_to_end import PHRASE, listed, trained, translated
 from xlate.cli.main import main
 from xlate.config.model_schema import JointModelConfig
 from xlate.jobs.train import joint, networks
@@ -24,16 +24,8 @@ from xlate.models.joint.feature import NAME
 from xlate.scoring.weights import load_weights, save_weights
 from xlate.work.directory import WorkDirectory
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 JOINT = ["model=joint", "model.dimension=16", "model.hidden=24", "loss.noise=64", "loss.batch=64", "loss.epochs=4"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Any:
-    """So that small products of matrices do not wait for other processes."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +78,7 @@ def check_a_stopped_run_ends_alike(
         ended = main(["train", f"run={run}", *keys, "checkpoint_seconds=0.1"])
         assert (run / "weights.safetensors").exists() == (ended == 0)
     assert runs > 1
-    assert (run / "weights.safetensors").read_bytes() == (whole / "weights.safetensors").read_bytes()
+    assert bits_of(run) == bits_of(whole)
 
 
 @pytest.mark.parametrize("way", ["signal", "crash"])
@@ -114,10 +106,9 @@ def test_a_text_from_which_no_pair_can_be_held_out_is_refused(
 def test_a_phrase_system_tunes_and_translates_with_it(
     joint_run: Path, joined: Path, tmp_path: Path, refused: Said
 ) -> None:
-    weights = load_weights(joined / "weights.safetensors").sets["phrase"]
-    assert dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))[NAME] != 0
-    lines = translated(joined, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'nbest'}")
-    assert f"{NAME}=" in (tmp_path / "nbest").read_text()
+    assert sets_of(joined)["phrase"].floats[NAME] != 0
+    lines, lists = listed(joined, tmp_path)
+    assert f"{NAME}=" in lists
     assert lines == translated(joined, tmp_path, "processes=2")
     succeed("pack", f"run={joined}", f"out={tmp_path / 'packed'}")
     file = joint_run / "weights.safetensors"
@@ -125,7 +116,7 @@ def test_a_phrase_system_tunes_and_translates_with_it(
     file.unlink()
     try:
         assert lines == translated(tmp_path / "packed", tmp_path)
-        save_weights(file, load_weights(joined / "weights.safetensors").sets)
+        save_weights(file, sets_of(joined))
         assert "not the one that this run was tuned with" in refused(
             "translate", f"run={joined}", f"input={tmp_path / 'in.txt'}"
         )
@@ -139,12 +130,9 @@ def test_what_cannot_be_is_refused(
     joined: Path,
     tmp_path: Path,
     refused: Said,
+    refused_training: Said,
 ) -> None:
-    def training(*arguments: str) -> str:
-        said = refused("train", f"work={work}", f"run={tmp_path / 'none'}", *arguments)
-        assert not (tmp_path / "none").exists()
-        return said
-
+    training = partial(refused_training, work)
     assert "model=joint" in training(*PHRASE, f"model.joint={joined}", "loss=mira")
     assert "leave out model.histories" in training(*PHRASE, f"model.joint={joint_run}", "loss=xbleu", "sparse=local")
     assert "loss=nce" in training("model=joint", "loss=mira")

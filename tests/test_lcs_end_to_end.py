@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Said, succeed, summary_of
+from tests.commands import Said, sets_of, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_context_end_to_end import context_run  # noqa: F401
 from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import trained, translated
-from xlate.scoring.weights import load_weights
+from tests.test_phrase_system_end_to_end import listed, trained, translated
 
 LCS = ["model=lcs", "decoder.beam=30"]
 
@@ -32,12 +31,13 @@ def test_an_untrained_run_is_measured(lcs_run: Path) -> None:
 
 
 def test_it_translates_as_every_run_does(lcs_run: Path, tmp_path: Path) -> None:
-    outputs = [f"nbest_out={tmp_path / 'nbest'}", f"lattice_out={tmp_path / 'lattices'}"]
-    lines = translated(lcs_run, tmp_path, "nbest=5", *outputs)
+    lines, lists = listed(lcs_run, tmp_path, f"lattice_out={tmp_path / 'lattices'}")
     assert len(lines) == 3
     assert lines[1] == ""
-    listed = (tmp_path / "nbest").read_text().splitlines()
-    assert [line for line in listed if line.startswith("0 |||") and "LM0= " in line and "Context0= " in line]
+    first = lists.splitlines()[0]
+    assert first.startswith("0 |||")
+    assert "LM0= " in first
+    assert "Context0= " in first
     succeed("nbest", "action=check", f"nbest={tmp_path / 'nbest'}")
     assert translated(lcs_run, tmp_path, "decoder.deletions=false", "decoder.window=1") != []
     assert len(translated(lcs_run, tmp_path, "trace=true")) >= 3
@@ -51,15 +51,15 @@ def test_weights_are_tuned_from_the_start_and_from_a_run(
 ) -> None:
     given = [*LCS, f"model.context.run={context_run}", "loss=mira", "loss.tune.rounds=2", "loss.tune.nbest=10"]
     trained(work, tmp_path / "mira", *given)
-    weights = load_weights(tmp_path / "mira" / "weights.safetensors").sets["lcs"]
-    assert weights.dense_D[1] != 0
-    assert weights.dense_D[2] == 0
+    weights = sets_of(tmp_path / "mira")["lcs"].floats
+    assert weights["Context0"] != 0
+    assert weights["Deletion0"] == 0
     more = [f"base={lcs_run}", "loss.tune.start=base", "decoder.deletions=true", "loss.tune.weights=[Context0]"]
     more += ["loss.tune.select=last"]
     trained(work, tmp_path / "more", *given, *more)
-    weights = load_weights(tmp_path / "more" / "weights.safetensors").sets["lcs"]
-    assert weights.dense_D[1] != 0
-    assert weights.dense_D[2] / weights.dense_D[0] == pytest.approx(-1.0)
+    weights = sets_of(tmp_path / "more")["lcs"].floats
+    assert weights["Context0"] != 0
+    assert weights["Deletion0"] / weights["LM0"] == pytest.approx(-1.0)
 
 
 def test_what_does_not_fit_is_refused(
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_refused(
     context_run: Path,  # noqa: F811
     lcs_run: Path,
     tmp_path: Path,
-    refused: Said,
+    refused_training: Said,
 ) -> None:
     use = f"model.context.run={context_run}"
     for given, words in (
@@ -78,5 +78,4 @@ def test_what_does_not_fit_is_refused(
         ([use, "loss=xbleu"], "no sparse features"),
         ([use, "loss=mira", f"base={context_run}", "loss.tune.start=base"], "a different model"),
     ):
-        assert words in refused("train", f"work={work}", f"run={tmp_path / 'run'}", "model=lcs", *given), given
-        assert not (tmp_path / "run").exists()
+        assert words in refused_training(work, "model=lcs", *given), given

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Said, succeed
+from tests.commands import Said, bits_of, sets_of, succeed
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, trained, translated  # noqa: F401
@@ -20,7 +20,7 @@ from xlate.jobs.train.online import OnlineTraining, update_of
 from xlate.learning.online_learner import OnlineLearner
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.matching import TableRows
-from xlate.scoring.weights import load_weights
+from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, TillmannZhang
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Folds, WithoutFold
@@ -34,10 +34,6 @@ def jumps_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # 
     """A run of the model with distortion."""
     given = ["model=distortion", "model.threshold=1", "loss.binary.epochs=1"]
     return made_once(tmp_path_factory, "jumps", lambda folder: trained(work, folder, *given))
-
-
-def bits(folder: Path) -> bytes:
-    return (folder / "weights.safetensors").read_bytes()
 
 
 def test_the_phrase_system_learns_while_it_decodes(work: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -59,13 +55,12 @@ def test_sparse_features_are_learned_from_a_run_of_floats(work: Path, phrase_run
     figures = trained(work, tmp_path / "run", *given)
     assert 0 < figures["active_features"] < 20_000
     assert figures["history"][0]["active"] <= figures["history"][-1]["active"]
-    weights = load_weights(tmp_path / "run" / "weights.safetensors")
+    weights = load_weights(tmp_path / "run" / WEIGHTS_FILE)
     assert len(list(weights.learned("phrase"))) == figures["active_features"]
     assert len(translated(tmp_path / "run", tmp_path)) == 3
     fixed = trained(work, tmp_path / "fixed", *given, "source.dense_rate=0")
     assert fixed["weights"]["dense"] != figures["weights"]["dense"]
-    before = load_weights(phrase_run / "weights.safetensors").sets["phrase"]
-    floats = dict(zip(before.dense_names, before.dense_D.tolist(), strict=True))
+    floats = sets_of(phrase_run)["phrase"].floats
     assert {name: fixed["weights"]["dense"][name] for name in floats} == pytest.approx(floats, abs=1e-6)
 
 
@@ -75,34 +70,27 @@ def test_models_over_blocks_learn_from_a_run(work: Path, run: Path, tmp_path: Pa
     assert figures["active_features"] > 0
     assert figures["dev_bleu"] > 15
     assert figures["history"][-1]["oracle_bleu"] > figures["history"][0]["bleu"]
-    before, after = (load_weights(one / "weights.safetensors").sets["linked"] for one in (run, tmp_path / "run"))
+    before, after = (sets_of(one)["linked"] for one in (run, tmp_path / "run"))
     assert before.dense_D.tolist() != after.dense_D.tolist()
     assert len(translated(tmp_path / "run", tmp_path)) == 3
 
 
-def test_binary_features_of_blocks_learn_from_a_run_of_floats(work: Path, jumps_run: Path, tmp_path: Path) -> None:  # noqa: F811
-    own = ["model=distortion", "model.threshold=1", "model.binary=[BB,WB]"]
-    given = [*own, *ONLINE, f"base={jumps_run}", "source.start=base", "source.batch=10"]
-    figures = trained(work, tmp_path / "run", *given)
-    learned = list(load_weights(tmp_path / "run" / "weights.safetensors").learned("linked"))
-    assert len(learned) == figures["active_features"] > 0
-    assert {family for _, family, *_ in learned} == {"BB", "WB"}
-    refused = [*given, "model.floats=[direct]"]
-    assert main(["train", f"work={work}", f"run={tmp_path / 'other'}", *refused]) == 2
-
-
-@pytest.mark.parametrize("binary", ["[BB,WB]", "[]"])
+@pytest.mark.parametrize("binary", [["BB", "WB"], []], ids=["binary", "floats"])
 def test_models_over_blocks_learn_from_the_training_text_in_folds(
     work: Path,  # noqa: F811
     jumps_run: Path,
     tmp_path: Path,
-    binary: str,
+    binary: list[str],
+    refused_training: Said,
 ) -> None:
-    own = ["model=distortion", "model.threshold=1", f"model.binary={binary}"]
+    own = ["model=distortion", "model.threshold=1", f"model.binary=[{','.join(binary)}]"]
     given = [*own, *ONLINE, f"base={jumps_run}", "source.start=base"]
     figures = trained(work, tmp_path / "run", *given, "source.folds=2", "source.sentences=12", "source.batch=4")
     assert figures["online_sentences"] == 12
-    assert ("active_features" in figures) == (binary != "[]")
+    learned = list(load_weights(tmp_path / "run" / WEIGHTS_FILE).learned("linked"))
+    assert {family for _, family, *_ in learned} == set(binary)
+    assert figures.get("active_features", 0) == len(learned)
+    refused_training(work, *given, "model.floats=[direct]")
     online = OnlineTraining(config_of_run(tmp_path / "run"))
     tuned, held = online.decodes, WorkDirectory(work)
     assert isinstance(tuned, TunedByFold)
@@ -114,7 +102,7 @@ def test_models_over_blocks_learn_from_the_training_text_in_folds(
         assert system.model.blocks.count_B.tolist() == others.blocks.count_B.tolist() != whole.count_B.tolist()
         # Blocks have one number everywhere, and so have the features of two of them.
         assert len(system.model.blocks.table) == len(whole.table)
-        if binary != "[]":
+        if binary:
             assert system.features.keys_F.tolist() == online.tuned.system.system.features.keys_F.tolist()
 
 
@@ -151,15 +139,7 @@ def test_stopped_by_a_signal_it_goes_on_to_the_same_bits(
     assert main(["train", f"run={tmp_path / 'run'}", *given]) == 128 + signal.SIGTERM
     monkeypatch.undo()
     succeed("train", f"run={tmp_path / 'run'}", *given)
-    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
-
-
-def test_a_text_of_ones_own_is_learned_from(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    lines = ["Nirka no holdo va bolko ast .", "", "Gonban va fuspan ri pikum nu ."]
-    (tmp_path / "s").write_text("\n".join(lines) + "\n")
-    (tmp_path / "r").write_text("the dog sees it .\n\nit is here .\n")
-    files = [f"source.text={tmp_path / 's'}", f"source.references=[{tmp_path / 'r'}]"]
-    assert trained(work, tmp_path / "run", *SYSTEM, *ONLINE, *files)["online_sentences"] == 2
+    assert bits_of(tmp_path / "run") == bits_of(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +157,7 @@ def test_a_text_of_ones_own_is_learned_from(work: Path, tmp_path: Path) -> None:
 def test_bad_input_dies_with_a_word_of_help(
     work: Path,  # noqa: F811
     tmp_path: Path,
-    refused: Said,
+    refused_training: Said,
     given: list[str],
     words: str,
 ) -> None:
@@ -186,4 +166,4 @@ def test_bad_input_dies_with_a_word_of_help(
     files = {"source": tmp_path / "source", "short": tmp_path / "short"}
     asked = [*SYSTEM, *ONLINE, *(one.format(**files) for one in given)]
     asked = [one for one in asked if given != ["model=block"] or not one.startswith(("model=phrase", "decoder"))]
-    assert words in refused("train", f"work={work}", f"run={tmp_path / 'run'}", *asked)
+    assert words in refused_training(work, *asked)

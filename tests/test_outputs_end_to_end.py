@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Capture, succeed
+from tests.cli.test_streams import shell
+from tests.commands import Said, succeed
 from tests.test_end_to_end import CORPUS, run, translate, work  # noqa: F401
-from xlate.cli.main import main
 
 TEXT = "Nirka va.\nthe zzz é\n"
 
@@ -28,45 +28,34 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_outputs_are_written_in_place(run: Path, source: Path, tmp_path: Path) -> None:  # noqa: F811
-    """A private device, a FIFO and a link, as output and as list."""
+    """A FIFO and a link, as output and as list; tests/text/test_lines.py has devices."""
     expected = translate(run, tmp_path, TEXT)
-    fifo, link, node = tmp_path / "fifo", tmp_path / "link", tmp_path / "node"
+    fifo, link = tmp_path / "fifo", tmp_path / "link"
     os.mkfifo(fifo)
     link.symlink_to("real")
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
     reader.start()
-    given = ["translate", f"run={run}", f"input={source}"]
-    succeed(*given, f"output={fifo}", "nbest=2", f"nbest_out={link}")
+    succeed("translate", f"run={run}", f"input={source}", f"output={fifo}", "nbest=2", f"nbest_out={link}")
     reader.join()
     assert read == [expected.encode()]
     assert stat.S_ISFIFO(fifo.stat().st_mode)
     assert link.is_symlink()
     assert (tmp_path / "real").read_text().startswith("0 ||| ")
-    try:
-        os.mknod(node, 0o600 | stat.S_IFCHR, os.makedev(1, 3))
-        node.write_bytes(b"x")
-    except PermissionError:
-        pytest.skip("no device can be made or used here")
-    succeed(*given, f"output={node}")
-    assert stat.S_ISCHR(node.stat().st_mode)
 
 
 def test_minus_and_process_substitution(run: Path, source: Path, tmp_path: Path) -> None:  # noqa: F811
     expected = translate(run, tmp_path, TEXT).encode()
-    given = f'"{sys.executable}" -m xlate.cli.main translate run={run}'
-
-    def shell(line: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=False, timeout=300)
-
-    done = shell(f"{given} input=<(cat source) output=- nbest=2 nbest_out=-")
+    given = f"xlate translate run={run}"
+    done = shell(tmp_path, f"{given} input=<(cat source) output=- nbest=2 nbest_out=-")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(expected + b"0 ||| ")
     assert not (tmp_path / "-").exists()
-    done = shell(f"set -o pipefail; {given} nbest=2 nbest_out=>(cat >list) <source >text; sleep 0.2; cat text")
+    whole = f"{given} nbest=2 nbest_out=>(cat >list) <source >text; sleep 0.2; cat text"
+    done = shell(tmp_path, f"set -o pipefail; {whole}")
     assert (done.returncode, done.stdout) == (0, expected), done.stderr
     assert (tmp_path / "list").read_text().startswith("0 ||| ")
-    done = shell(f"{given} <&-")
+    done = shell(tmp_path, f"{given} <&-")
     assert (done.returncode, b"standard input: closed" in done.stderr) == (2, True)
 
 
@@ -74,14 +63,13 @@ def test_lattices_go_into_a_folder_of_their_own(
     run: Path,  # noqa: F811
     source: Path,
     tmp_path: Path,
-    capsys: Capture,
+    refused: Said,
 ) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "words.txt").write_text("mine")
     given = ["translate", f"run={run}", f"input={source}", f"output={tmp_path / 'out'}"]
-    for folder in (tmp_path / "mine", Path("-")):
-        assert main([*given, f"lattice_out={folder}"]) == 2
-    assert "not a usable folder name" in capsys.readouterr().err
+    refused(*given, f"lattice_out={tmp_path / 'mine'}")
+    assert "not a usable folder name" in refused(*given, "lattice_out=-")
     assert (tmp_path / "mine" / "words.txt").read_text() == "mine"
     for _ in range(2):
         succeed(*given, f"lattice_out={tmp_path / 'ours'}")

@@ -9,19 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.commands import Capture, Said, succeed, summary_of
+from tests.commands import Said, succeed, summary_of, translations
 from tests.made_once import made_once
 from tests.models.phrase.definition import sparse_ids
-from tests.models.phrase.test_history import JUMPS
 from tests.test_end_to_end import run, work  # noqa: F401
-from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.jobs.translate import MARK, Translator
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import PhraseModel
-from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory
 
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20", "decoder.pop_limit=50"]
@@ -37,10 +34,14 @@ def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
 
 
 def translated(run: Path, folder: Path, *overrides: str) -> list[str]:  # noqa: F811
-    (folder / "in.txt").write_text("Nirka no holdo va bolko ast.\n\nGonban va fuspan ri pikum nu.\n")
-    arguments = [f"input={folder / 'in.txt'}", f"output={folder / 'out.txt'}", *overrides]
-    succeed("translate", f"run={run}", *arguments)
-    return (folder / "out.txt").read_text().splitlines()
+    """The translations of three lines, of which the second is empty."""
+    return translations(run, folder, ["Nirka no holdo va bolko ast.", "", "Gonban va fuspan ri pikum nu."], *overrides)
+
+
+def listed(run: Path, folder: Path, *overrides: str) -> tuple[list[str], str]:  # noqa: F811
+    """The same translations, and their n-best lists as text."""
+    lines = translated(run, folder, "nbest=5", f"nbest_out={folder / 'nbest'}", *overrides)
+    return lines, (folder / "nbest").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -94,19 +95,6 @@ def test_every_tuner_tunes_for_every_measure(work: Path, tmp_path: Path, loss: s
     assert (tmp_path / "run" / "metrics.jsonl").read_text().count(f"tune/{name}") == len(values)
 
 
-def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path) -> None:
-    lines = translated(phrase_run, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'n.txt'}", "decoder.algorithm=stack")
-    assert len(lines) == 3
-    assert lines[1] == ""
-    nbest = (tmp_path / "n.txt").read_text().splitlines()
-    fields = nbest[0].split(" ||| ")
-    assert fields[0] == "0"
-    assert "TranslationModel0= " in fields[2]
-    assert len(fields) == 6
-    succeed("nbest", "check", str(tmp_path / "n.txt"))
-    succeed("inspect", f"run={phrase_run}", "sentence='Nirka no holdo va bolko ast.'")
-
-
 def test_sparse_weights_of_moses_are_refused_by_name(moses: Path, tmp_path: Path, refused: Said) -> None:
     shutil.copytree(moses.parent, tmp_path / "moses")
     ini = tmp_path / "moses" / "moses.ini"
@@ -115,7 +103,7 @@ def test_sparse_weights_of_moses_are_refused_by_name(moses: Path, tmp_path: Path
     assert not (tmp_path / "back").exists()
 
 
-def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path) -> None:
+def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path, refused: Said) -> None:
     lines = translated(phrase_run, tmp_path)
     (tmp_path / "targets.txt").write_text("\n".join([lines[0], "", "zzz"]) + "\n")
     forced = translated(
@@ -129,12 +117,11 @@ def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path) -> None:
     assert len((tmp_path / "n.txt").read_text().splitlines()) == 2
     assert sorted(path.name for path in (tmp_path / "lattices").iterdir()) == ["0.fst", "2.fst", "words.txt", MARK]
     (tmp_path / "targets.txt").write_text("one\n")
-    arguments = [f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"target={tmp_path / 'targets.txt'}"]
-    assert main(["translate", *arguments]) == 2
+    refused("translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"target={tmp_path / 'targets.txt'}")
 
 
-def test_every_line_can_have_a_table_of_its_own(phrase_run: Path, moses: Path, tmp_path: Path, capsys: Capture) -> None:
-    free = translated(phrase_run, tmp_path, f"nbest_out={tmp_path / 'free.nbest'}")
+def test_every_line_can_have_a_table_of_its_own(phrase_run: Path, moses: Path, tmp_path: Path, refused: Said) -> None:
+    free = listed(phrase_run, tmp_path)
     whole = gzip.decompress(moses.with_name("phrase-table.gz").read_bytes()).decode().splitlines()
     tables = tmp_path / "tables"
     tables.mkdir()
@@ -142,36 +129,31 @@ def test_every_line_can_have_a_table_of_its_own(phrase_run: Path, moses: Path, t
         words = set(line.split())
         some = [row for row in whole if set(row.split(" ||| ")[0].split()) <= words]
         (tables / str(number)).write_text("".join(f"{row}\n" for row in some))
-    arguments = [f"tables={tables}", f"nbest_out={tmp_path / 'own.nbest'}"]
-    assert translated(phrase_run, tmp_path, *arguments) == free
-    assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
+    assert listed(phrase_run, tmp_path, f"tables={tables}") == free
     # A table that knows one word in its own way is followed, and what it lacks stands for itself.
     (tables / "2").write_text("va ||| entirely new ||| 1 1 1 1 ||| 0-0 0-1 ||| 1 1 1 ||| |||\n")
-    assert translated(phrase_run, tmp_path, *arguments)[2].lower() == "gonban entirely new fuspan ri pikum nu."
+    assert translated(phrase_run, tmp_path, f"tables={tables}")[2].lower() == "gonban entirely new fuspan ri pikum nu."
     (tmp_path / "out.txt").rename(tmp_path / "known.txt")
     forced = translated(phrase_run, tmp_path, f"tables={tables}", f"target={tmp_path / 'known.txt'}")
     assert forced == (tmp_path / "out.txt").read_text().splitlines()
     (tables / "2").unlink()
-    refused = ["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"tables={tables}"]
-    assert main(refused) == 2
-    assert "2.gz for sentence 2" in capsys.readouterr().err
-    assert main([*refused, f"lattice_out={tmp_path / 'lattices'}"]) == 2
-    assert "lattice_out= cannot be combined" in capsys.readouterr().err
+    asked = ["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"tables={tables}"]
+    assert "2.gz for sentence 2" in refused(*asked)
+    assert "lattice_out= cannot be combined" in refused(*asked, f"lattice_out={tmp_path / 'lattices'}")
 
 
-def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, capsys: Capture) -> None:
-    mine = tmp_path / "mine" / "moses.ini"
+def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, refused: Said) -> None:
+    mine, ours, export = tmp_path / "mine" / "moses.ini", tmp_path / "ours", ["export", f"run={phrase_run}"]
     mine.parent.mkdir()
     mine.write_text("[feature]\n")
-    for out in (mine.parent, f"{mine.parent}/..", "/"):
-        assert main(["export", f"run={phrase_run}", f"out={out}"]) == 2
-    assert "xlate export: not a usable folder name for an exported system" in capsys.readouterr().err
+    refused(*export, f"out={mine.parent}")
+    for out in (f"{mine.parent}/..", "/"):
+        assert "not a usable folder name for an exported system" in refused(*export, f"out={out}")
     assert mine.read_text() == "[feature]\n"
-    ours = tmp_path / "ours"
     for _ in range(2):
-        succeed("export", f"run={phrase_run}", f"out={ours}")
+        succeed(*export, f"out={ours}")
     (ours / "notes").write_text("mine")
-    assert main(["export", f"run={phrase_run}", f"out={ours}"]) == 2
+    refused(*export, f"out={ours}")
     assert (ours / "notes").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "ours"]
 
@@ -211,7 +193,7 @@ def test_sparse_weights_of_an_imported_system_are_tuned(
         (tmp_path / f"dev.{name}").write_text("".join(f"{' '.join(tokens(line))}\n" for line in lines[:60]))
     files = [f"loss.tune.source={tmp_path / 'dev.s'}", f"loss.tune.references=[{tmp_path / 'dev.t'}]"]
     plain = [*PHRASE, "loss=mira", "loss.tune.select=last", f"base={imported}"]
-    assert main(["train", *plain, f"run={tmp_path / 'none'}"]) == 2, "no text to tune on"
+    refused("train", *plain, f"run={tmp_path / 'none'}")  # There is nothing to tune on.
     succeed("train", *plain, *files, "loss.tune.rounds=1", f"run={tmp_path / 'plain'}")
     assert len(translated(tmp_path / "plain", tmp_path)) == 3
     tuned = [*plain, *files, "sparse=local"]
@@ -277,26 +259,3 @@ def test_words_that_hold_bars_come_back_from_an_export(tmp_path: Path) -> None:
     assert len(lists[0]) == 5
     totals = [[line.split(" ||| ")[3] for line in lines] for lines in lists]
     assert totals[0] == totals[1]
-
-
-def test_a_block_models_floats_are_tuned(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
-    options = ["model.threshold=1", "loss=mira", "loss.tune.start=base", *FEW[:2]]
-    figures = trained(work, tmp_path / "run", f"base={run}", *options)
-    assert figures["tune_BLEU"] >= figures["history"][0]["bleu"]
-    before, after = (load_weights(folder / "weights.safetensors").sets for folder in (run, tmp_path / "run"))
-    assert np.count_nonzero(before["linked"].sparse_F) == np.count_nonzero(after["linked"].sparse_F)
-    assert figures["dev_bleu"] > 15
-
-
-def test_a_feature_with_history_joins_the_floats_of_a_base(
-    work: Path,  # noqa: F811
-    phrase_run: Path,
-    tmp_path: Path,
-    refused: Said,
-) -> None:
-    given = [f"model.histories=[{JUMPS.name}]", f"base={phrase_run}"]
-    options = [*PHRASE, "loss=mira", "loss.tune.start=base", "loss.tune.select=last", *given]
-    assert trained(work, tmp_path / "run", *options)["weights"]["dense"][JUMPS.name] != 0
-    assert len(translated(tmp_path / "run", tmp_path)) == 3
-    lists = [*PHRASE, "loss=xbleu", "sparse=local", *given]
-    assert "cannot have features with history" in refused("train", f"work={work}", f"run={tmp_path / 'lists'}", *lists)

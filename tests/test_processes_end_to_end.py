@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.commands import Said, succeed
@@ -29,24 +26,6 @@ def begun(*arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
 
 
-def kill_a_child(process: subprocess.Popen[bytes]) -> None:
-    """Waits for a process's workers, which have a thread that looks after their parent, and kills one."""
-    while process.poll() is None:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(process.pid).children():
-                if child.num_threads() > 1:
-                    child.kill()
-                    return
-        time.sleep(0.01)
-
-
-def ended_in_words(process: subprocess.Popen[bytes]) -> None:
-    _, seen = process.communicate(timeout=600)
-    assert process.returncode == 2, seen.decode()
-    assert "a process that translated died" in seen.decode()
-    assert "Traceback" not in seen.decode()
-
-
 @pytest.mark.parametrize("processes", [1, 2])
 def test_every_line_is_answered_before_the_next_is_asked_for(phrase_run: Path, processes: int) -> None:  # noqa: F811
     with begun("translate", f"run={phrase_run}", f"processes={processes}") as process:
@@ -59,19 +38,6 @@ def test_every_line_is_answered_before_the_next_is_asked_for(phrase_run: Path, p
         rest, _ = process.communicate(LINE * 50 + b"\n" + LINE.strip())
     assert process.returncode == 0
     assert len(rest.splitlines()) == 52
-
-
-def test_a_killed_process_of_translation_ends_it(phrase_run: Path) -> None:  # noqa: F811
-    with begun("translate", f"run={phrase_run}", "processes=2") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for _ in range(2):
-            process.stdin.write(LINE)
-            process.stdin.flush()
-            process.stdout.readline()
-        kill_a_child(process)
-        process.stdin.write(LINE * 20)
-        ended_in_words(process)
 
 
 def test_a_run_is_trained_by_one_process_and_read_by_any(

@@ -64,13 +64,9 @@ def files(tmp_path: Path) -> list[str]:
     return names
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_a_reranker_in_a_loop_of_ones_own(example: Example, files: list[str], capsys: Capture) -> None:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        found = example("torch_reranker").main([f"--train={files[0]}", f"--test={files[1]}", "--epochs=15"])
-    finally:
-        torch.set_num_threads(threads)
+    found = example("torch_reranker").main([f"--train={files[0]}", f"--test={files[1]}", "--epochs=15"])
     assert found["first"] + 0.05 < found["reranked"] <= found["oracle"]
     epochs = [float(line.rsplit(" ", 1)[1]) for line in capsys.readouterr().out.splitlines() if "epoch" in line]
     assert len(epochs) == 15

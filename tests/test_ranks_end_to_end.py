@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import sets_of
 from tests.test_rerank_end_to_end import RERANK, write_lists
-from xlate.scoring.weights import load_weights
 
 pytestmark = pytest.mark.slow
 EPOCHS = 100
@@ -105,7 +105,7 @@ def test_another_number_of_ranks_is_another_run(folder: Path, expected: str) -> 
     process = begin(folder, "whole", 0)
     assert process.wait(120) == 2
     assert "ranks: 2 there, nothing requested" in (folder / "whole.log").read_text()
-    assert load_weights(folder / "whole" / "weights.safetensors").sets
+    assert sets_of(folder / "whole")
     assert expected
 
 

@@ -105,7 +105,6 @@ def test_lists_are_shown_between_source_and_reference(ranked: Ranked, tmp_path: 
 
 
 WRONG = [
-    ([], "references=[FILE,…]"),
     (["loss=perceptron"], "loss over lists"),
     (["model.rerank.metric=column"], "model.rerank.gain_column=NAME"),
     (["model.rerank.gain_column=TM"], "no such feature"),
@@ -116,7 +115,7 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "reason"), WRONG, ids=[reason for _, reason in WRONG])
 def test_wrong_settings_are_named(ranked: Ranked, tmp_path: Path, wrong: list[str], reason: str, refused: Said) -> None:
     keys = ["model=rerank"] if wrong == ["loss=perceptron"] else RERANK
-    assert reason in refused("train", f"run={tmp_path / 'run'}", *keys, *(ranked.given if wrong else []), *wrong)
+    assert reason in refused("train", f"run={tmp_path / 'run'}", *keys, *ranked.given, *wrong)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +153,7 @@ def as_json(folder: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("tuner", ["mert", "pro"])
 def test_a_tuner_learns_from_json_lines_with_a_column_made_elsewhere(
-    tmp_path: Path, refused: Said, caplog: pytest.LogCaptureFixture, tuner: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, tuner: str
 ) -> None:
     caplog.set_level("INFO")
     _, references, _ = write_lists(tmp_path, "train", range(40))
@@ -171,9 +170,6 @@ def test_a_tuner_learns_from_json_lines_with_a_column_made_elsewhere(
     arguments = [str(nbest), f"run={tmp_path / 'run'}", f"out={tmp_path / 'out'}", f"best_out={tmp_path / 'best'}"]
     succeed("nbest", "rescore", *arguments, given[2])
     assert (tmp_path / "best").read_text() == (tmp_path / "train.ref").read_text()
-    message = refused("nbest", "rescore", *arguments)
-    assert "lacks features" in message
-    assert "judge" in message
 
 
 def test_a_column_is_what_is_gained(tmp_path: Path) -> None:
@@ -191,12 +187,8 @@ def test_pairs_for_trainers_by_preference(tmp_path: Path, printed: Said, refused
     write_lists(tmp_path, "train", range(6))
     nbest = as_json(tmp_path, "train")
     reference = f"ref={tmp_path / 'train.ref'}"
-    assert (
-        json.loads(printed("nbest", "pairs", str(nbest), reference, f"out={tmp_path / 'p'}", "pairs=2", "metric=chrf"))[
-            "pairs"
-        ]
-        == 12
-    )
+    asked = ["nbest", "pairs", str(nbest), f"out={tmp_path / 'p'}"]
+    assert json.loads(printed(*asked, reference, "pairs=2", "metric=chrf"))["pairs"] == 12
     rows = [json.loads(line) for line in (tmp_path / "p").read_text().splitlines()]
     references = (tmp_path / "train.ref").read_text().splitlines()
     sources = (tmp_path / "train.src").read_text().splitlines()
@@ -206,11 +198,10 @@ def test_pairs_for_trainers_by_preference(tmp_path: Path, printed: Said, refused
         "nbest", "pairs", str(tmp_path / "train.nbest"), reference, f"out={tmp_path / 'p'}"
     )
     # What a column gains needs no references.
-    column = ["nbest", "pairs", str(nbest), f"out={tmp_path / 'p'}", "metric=column"]
-    succeed(*column, "gain_column=LM")
+    succeed(*asked, "metric=column", "gain_column=LM")
     rows = [json.loads(line) for line in (tmp_path / "p").read_text().splitlines()]
     assert [row["margin"] for row in rows] == [1] * 6
-    assert "gain_column=NAME" in refused(*column)
+    assert "gain_column=NAME" in refused(*asked, "metric=column")
 
 
 def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, printed: Said, refused: Said) -> None:
@@ -280,12 +271,8 @@ def test_features_on_some_lines_are_learned(
     assert f"{tmp_path / 'train.nbest'}:10: TM is missing here and on 0 other lines of 240" in caplog.text
     assert list(summary["weights"]["dense"]) == ["LM", "TM", "total score"]
     arguments = [str(tmp_path / "train.nbest"), f"run={tmp_path / 'run'}", f"out={tmp_path / 'out'}"]
-    assert (
-        json.loads(printed("nbest", "rescore", *arguments, given[1].replace("references", "ref")))["rows"]["reranked"][
-            "bleu"
-        ]
-        == 100
-    )
+    figures = json.loads(printed("nbest", "rescore", *arguments, given[1].replace("references", "ref")))
+    assert figures["rows"]["reranked"]["bleu"] == 100
     assert caplog.text.count("10: TM is missing here") == 2
 
 
@@ -309,12 +296,7 @@ def test_records_hold_references_and_text_ids(tmp_path: Path, printed: Said) -> 
     nbest.write_text("".join(json.dumps({"id": f"s{n}", **held}) + "\n" for n in range(3)))
     succeed("nbest", "pairs", str(nbest), f"out={tmp_path / 'pairs'}")
     assert [json.loads(line)["id"] for line in (tmp_path / "pairs").read_text().splitlines()] == ["s0", "s1", "s2"]
-    assert json.loads(printed("nbest", "oracle", str(nbest)))["oracle"] == 100
-    assert (
-        json.loads(printed("nbest", "rescore", str(nbest), "mbr=bleu", f"out={tmp_path / 'out'}"))["rows"]["oracle"][
-            "bleu"
-        ]
-        == 100
-    )
+    figures = json.loads(printed("nbest", "rescore", str(nbest), "mbr=bleu", f"out={tmp_path / 'out'}"))
+    assert figures["rows"]["oracle"]["bleu"] == 100
     nbest.write_text(json.dumps({"id": "a", **held, "ref": None}) + "\n")
     assert main(["nbest", "oracle", str(nbest)]) == 2

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.align.parted_copies import parted_copies
-from tests.commands import Capture, Said, succeed, summary_of
+from tests.commands import Capture, Said, succeed, summary_of, times_of
 from tests.made_once import as_prepared
 from tests.models.phrase.definition import sparse_ids
 from tests.models.phrase.test_history import JUMPS
@@ -22,7 +22,6 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.lexical import lexical_table
 from xlate.candidates import lists
-from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import under_templates
 from xlate.candidates.store import CandidateStore
 from xlate.cli.main import main
@@ -93,13 +92,6 @@ def opened(folder: Path, nbest: int = 1) -> Translator:
     return translator
 
 
-def test_what_the_decoder_charged_is_what_the_features_weigh(sparse_run: Path) -> None:
-    translator = opened(sparse_run, 10)
-    assert np.count_nonzero(translator.system.sparse_F) > 100
-    for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka."):
-        charged(translator.system, translator.text.source_tokens(line))
-
-
 def inspected(capsys: Capture, *arguments: str, status: int = 0) -> str:
     """What `xlate inspect` prints, none of it wider than 100 columns."""
     capsys.readouterr()
@@ -110,7 +102,7 @@ def inspected(capsys: Capture, *arguments: str, status: int = 0) -> str:
     return shown.err if status else shown.out
 
 
-def test_families_are_shown_by_name(sparse_run: Path, capsys: Capture) -> None:
+def test_features_are_shown_by_name(sparse_run: Path, capsys: Capture) -> None:
     shown = inspected(capsys, f"run={sparse_run}", "top=3", "find=source_first")
     assert "reordering:source_first:top80" in shown
     assert "plain:source_first" in shown
@@ -124,13 +116,9 @@ def test_the_features_that_fired_in_a_sentence(sparse_run: Path, capsys: Capture
     derivation = translator.translate_line("Nirka no holdo va bolko ast.").derivations[0]
     weighed = (derivation.features_D * translator.system.weights_D)[translator.system.model.sums].sum()
     given = f"run={sparse_run}", "sentence='Nirka no holdo va bolko ast.'", "top=3"
-    shown = inspected(capsys, *given)
-    told = re.search(r"with a weight, ([+-][0-9.]+) in total", shown)
+    told = re.search(r"with a weight, ([+-][0-9.]+) in total", inspected(capsys, *given))
     assert told is not None
     assert float(told[1]) == pytest.approx(weighed, abs=5e-4)
-    for step in derivation.steps:
-        assert f"→ {' '.join(step.target_words)}" in shown
-    assert re.search(r"class\d+=\d+{", shown)
     fired = inspected(capsys, *given, "family=lengths").partition("sparse features that fired")[2]
     assert "plain:lengths=" in fired
     assert "reordering" not in fired
@@ -158,17 +146,6 @@ def test_without_its_work_directory_classes_are_shown_by_number(
     assert re.search(r"source_first:class20=\d+,[MSD] ", shown)
 
 
-def test_a_weights_file_names_its_features_by_itself(sparse_run: Path) -> None:
-    file = load_weights(sparse_run / "weights.safetensors")
-    learned = list(file.learned("phrase"))
-    features = opened(sparse_run).system.model.sparse
-    assert features is not None
-    ids = np.flatnonzero(file.sets["phrase"].sparse_F)
-    assert len(ids) > 100
-    assert [name for *_, name, _ in learned] == list(features.names(ids))
-    assert [family for _, family, *_ in learned] == [name.partition("=")[0] for *_, name, _ in learned]
-
-
 def test_lists_are_best_first(own_work: Path, sparse_run: Path) -> None:
     """Scores from shards and weights fall within lists, as the decoder gave them."""
     del sparse_run
@@ -182,12 +159,11 @@ def test_lists_are_best_first(own_work: Path, sparse_run: Path) -> None:
 
 def test_lists_are_shared(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
     del sparse_run
-    times = {path: path.stat().st_mtime_ns for path in shards(own_work)}
-    joint, device = ["loss.lists.objective=cll", "loss.lists.joint=true"], ["device=auto", "loss.lists.batch=16"]
-    for name, settings in (("cll", joint), ("hinge", ["loss.lists.objective=hinge", *device])):
-        figures = trained(own_work, tmp_path / name, *SPARSE, "sparse=local", *settings)
-        assert figures["active_features"] > 0
-    assert {path: path.stat().st_mtime_ns for path in shards(own_work)} == times
+    times = times_of(shards(own_work))
+    device = ["device=auto", "loss.lists.batch=16"]
+    figures = trained(own_work, tmp_path / "run", *SPARSE, "sparse=local", "loss.lists.objective=hinge", *device)
+    assert figures["active_features"] > 0
+    assert times_of(shards(own_work)) == times
 
 
 def test_a_damaged_shard_is_named_and_made_again(
@@ -202,11 +178,11 @@ def test_a_damaged_shard_is_named_and_made_again(
     with pytest.raises(InputError, match="damaged"):
         CandidateStore.of_shards(shards(own_work))
     shutil.rmtree(missing)
-    times = {path: path.stat().st_mtime_ns for path in others}
+    times = times_of(others)
     with caplog.at_level(logging.WARNING):
         trained(own_work, tmp_path / "run", *SPARSE, "sparse=local")
     assert str(damaged) in caplog.text
-    assert {path: path.stat().st_mtime_ns for path in others} == times
+    assert times_of(others) == times
     assert {path: contents(path) for path in kept} == kept
 
 
@@ -259,40 +235,14 @@ def test_local_features_are_exported_inside_the_tables(
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["sparse=all", "loss.lists.candidates=drawn", "loss.lists.objective=cll"], "objective=cll"),
-        (["sparse=all", "loss.lists.candidates=drawn", "loss.lists.joint=true"], "joint=True"),
-        (["sparse=all", "loss.lists.candidates=drawn", "loss.lists.rounds=2"], "rounds=2"),
+        (["loss.lists.candidates=drawn", "loss.lists.objective=cll"], "objective=cll"),
+        (["loss.lists.candidates=drawn", "loss.lists.joint=true"], "joint=True"),
+        (["loss.lists.candidates=drawn", "loss.lists.rounds=2"], "rounds=2"),
+        ([f"model.histories=[{JUMPS.name}]"], "cannot have features with history"),
     ],
 )
-def test_settings_that_cannot_be(
-    own_work: Path, tmp_path: Path, overrides: list[str], message: str, refused: Said
-) -> None:
-    assert message in refused("train", f"work={own_work}", f"run={tmp_path / 'run'}", *SPARSE, *overrides)
-
-
-def test_the_best_candidates_are_found() -> None:
-    """By hand: two lists whose parts weigh 1, -2 and 0.5, 3; fixed scores alone would choose other candidates.
-
-    List 0: 0.25 + part 0 = 1.25; 1.5 + parts 0 and 1 = 0.5; 1 + part 1 = -1. List 1: 2 + part 0 = 2.5; part 1 = 3.
-    """
-    parts = CandidateBatch(
-        candidate_offsets_I1=np.array([0, 3, 5]),
-        dense_CD=np.zeros((5, 0), np.float32),
-        gain_CG=np.zeros((5, 0), np.float32),
-        part_id_offsets_P1=np.array([0, 1, 2, 3, 5]),
-        part_ids_N=np.array([7, 3, 5, 7, 9], np.int32),
-        part_offsets_I1=np.array([0, 2, 4]),
-        candidate_part_offsets_C1=np.array([0, 1, 3, 4, 5, 6]),
-        candidate_parts_K=np.array([0, 0, 1, 1, 0, 1], np.int32),
-        base_C=np.array([0.25, 1.5, 1.0, 2.0, 0.0], np.float32),
-    ).validate()
-    gain_C = np.array([1, 0.5, 0, 0, 1], np.float32)
-    learner = ListLearner(
-        parts.arrays(gain_C, parts=True), np.ones((5, 10)), np.arange(2) == 1, 40, ListsConfig(gamma=1.0)
-    )
-    assert learner.best(np.arange(2))[1].tolist() == [1, 3]
-    learner.weights.sparse_F[[7, 3, 5, 9]] = [1.0, -2.0, 0.5, 2.0]
-    assert learner.best(np.arange(2))[1].tolist() == [0, 4]
+def test_settings_that_cannot_be(own_work: Path, overrides: list[str], message: str, refused_training: Said) -> None:
+    assert message in refused_training(own_work, *SPARSE, "sparse=all", *overrides)
 
 
 def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:

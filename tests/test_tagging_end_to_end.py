@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from tests.commands import Capture, Said, succeed
+from tests.commands import Said, succeed
 from tests.models.hierarchical.definition import score_rules_of
 from tests.test_processes_end_to_end import begun
 from tests.work.test_annotated_text import values
-from xlate.candidates.context_instances import ContextInstances
-from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.demo.corpus import DemoCorpus, Split
 from xlate.models.context.classifiers import context_model
@@ -24,7 +21,6 @@ from xlate.scoring.weights import load_weights
 from xlate.text.classes import write_classes
 from xlate.text.factors import FactorNames
 from xlate.text.lines import read_lines, write_lines
-from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 
 SIZES: dict[Split, int] = {"train": 120, "dev": 12, "test": 12}
@@ -91,36 +87,17 @@ def tagged(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_tagged_corpus_is_prepared_once(text: Path, tagged: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in tagged.rglob("stage.json")}
-    tagger = ["data.tagger=classes", f"data.tagger_classes={text / 'classes'}"]
-    succeed("prepare", f"work={tagged}", *RAW, *tagger)
-    assert before
-    assert {path: path.stat().st_mtime_ns for path in tagged.rglob("stage.json")} == before
+def test_tags_are_contexts_of_classifiers(tagged: Path, tmp_path: Path) -> None:
+    small = ["model.bits=12", "model.folds=2", "model.words=[all]", "model.factors=[pos]", "loss.epochs=1"]
+    succeed("train", "model=context", f"work={tagged}", f"run={tmp_path / 'run'}", *small)
+    work = WorkDirectory(tagged)
+    words = work.training_tokens("source")[0]
+    (found,) = context_model(tmp_path / "run", work).factors(words)
+    pos = work.factor_vocabulary("source", "pos")
+    assert [pos.word(number) for number in found.tolist()] == work.source_tags(words)
 
 
-def test_tags_are_contexts_of_classifiers(text: Path, tagged: Path, tmp_path: Path, printed: Said) -> None:
-    work, run = tagged, tmp_path / "run"
-    small = ["model.bits=12", "model.folds=2", "model.words=[all]", "model.factors=[pos]", "loss.epochs=2"]
-    succeed("train", "model=context", f"work={work}", f"run={run}", *small)
-    prepared = WorkDirectory(work)
-    word = max(
-        prepared.source_vocabulary.words[3:], key=[*chain.from_iterable(prepared.training_tokens("source"))].count
-    )
-    assert "pos[" in printed("inspect", f"run={run}", f"find={word}", "top=50")
-    model = context_model(run, prepared)
-    words = prepared.source_tokens(read_lines(text / "dev.raw")[0])
-    encoded = EncodedText.encode([words], model.vocabulary), model.factors(words)
-    instances = ContextInstances(model.contexts, model.choices, *encoded)
-    batch, _ = instances.of(model.predict(words).spans)
-    assert batch.contexts_X is not None
-    names = set(model.context_names(batch.contexts_X))
-    assert {f"pos[first]={tag}" for tag in prepared.source_tags(words)} & names
-
-
-def test_tags_are_kinds_of_words_in_structure_features(
-    text: Path, tagged: Path, tmp_path: Path, capsys: Capture
-) -> None:
+def test_tags_are_kinds_of_words_in_structure_features(text: Path, tagged: Path, tmp_path: Path, refused: Said) -> None:
     work, base, run = tagged, tmp_path / "base", tmp_path / "run"
     rules = ["model=hierarchical", "decoder.pop_limit=20", "decoder.stack=20", f"work={work}"]
     succeed("train", *rules, f"run={base}", "loss.tune.rounds=1", "loss.tune.nbest=10")
@@ -140,9 +117,8 @@ def test_tags_are_kinds_of_words_in_structure_features(
     for derivation in system.translate(prepared.source_tokens(read_lines(text / "dev.raw")[0])):
         again = score_rules_of(system.model, system.weights_D, derivation.source, derivation.steps, system.sparse_F)
         assert again.score == pytest.approx(derivation.score)
-    refused = [*online, "structure=surface", "model.structure.words=[all,lemma]"]
-    assert main(["train", *rules, f"run={tmp_path / 'refused'}", *refused]) == 2
-    assert "digits, pos, or two files" in capsys.readouterr().err
+    other = [*online, "structure=surface", "model.structure.words=[all,lemma]"]
+    assert "digits, pos, or two files" in refused("train", *rules, f"run={tmp_path / 'refused'}", *other)
 
 
 def test_a_line_of_a_pipe_is_tagged_before_the_next_is_written(text: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.commands import Capture, Said, succeed, summary_of
+from tests.commands import Said, bits_of, sets_of, succeed, summary_of
 from tests.made_once import as_prepared
 from tests.test_context_end_to_end import context_run, predicting  # noqa: F401
 from tests.test_distortion_end_to_end import distortion_run  # noqa: F401
@@ -102,7 +103,7 @@ def test_killed_after_an_epoch_it_ends_with_the_same_bytes(
     assert not (tmp_path / "run" / WEIGHTS).exists()
     succeed(*asked)
     assert saved == [2, 3, 4]
-    assert (tmp_path / "run" / WEIGHTS).read_bytes() == (on / WEIGHTS).read_bytes()
+    assert bits_of(tmp_path / "run") == bits_of(on)
 
 
 def test_what_cannot_be_trained_on_is_refused(
@@ -111,15 +112,9 @@ def test_what_cannot_be_trained_on_is_refused(
     on: Path,
     phrase_run: Path,  # noqa: F811
     context_run: Path,  # noqa: F811
-    tmp_path: Path,
-    capsys: Capture,
-    refused: Said,
+    refused_training: Said,
 ) -> None:
-    def training(*arguments: str) -> str:
-        said = refused("train", f"work={own}", f"run={tmp_path / 'none'}", *ON, *arguments)
-        assert not (tmp_path / "none").exists()
-        return said
-
+    training = partial(refused_training, own, *ON)
     assert "base=RUN" in training()
     assert "without predictions" in training(f"base={phrase_run}")
     assert "model=phrase" in training(f"base={context_run}")
@@ -134,14 +129,13 @@ def test_sparse_features_are_learned_beside_predictions(
     distortion_run: Path,  # noqa: F811
     phrase_run: Path,  # noqa: F811
     tmp_path: Path,
-    refused: Said,
+    refused_training: Said,
 ) -> None:
     prepared = WorkDirectory(own)
     use = ["context=feature", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
     figures = trained(own, tmp_path / "run", *SPARSE, *use)
     assert figures["active_features"] > 20
-    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"]
-    assert {"Context0", "Displacement0"} <= set(weights.dense_names)
+    assert {"Context0", "Displacement0"} <= set(sets_of(tmp_path / "run")["phrase"].dense_names)
     assert len(translated(tmp_path / "run", tmp_path)) == 3
     fold_S = balanced_folds(prepared.copies, 2)
     for run in (context_run, distortion_run):
@@ -173,5 +167,4 @@ def test_sparse_features_are_learned_beside_predictions(
     far = scores.of(SentencePhrases(words, np.zeros(5, int), np.full(5, 30), np.arange(5)))[:, 0]
     assert np.exp(far) == pytest.approx(np.maximum(model.table.scores_B4[:5, 2], np.exp(-100.0)))
     # Float weights of a run without predictions cannot begin.
-    asked = ["train", f"work={own}", f"run={tmp_path / 'none'}", *SPARSE, *use, f"base={phrase_run}"]
-    assert "different predictions" in refused(*asked)
+    assert "different predictions" in refused_training(own, *SPARSE, *use, f"base={phrase_run}")

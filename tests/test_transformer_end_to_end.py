@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.commands import Said, succeed, summary_of
+from tests.commands import Said, sets_of, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_combination_end_to_end import KEYS, combination
 from tests.test_end_to_end import work  # noqa: F401
-from tests.test_joint_end_to_end import check_a_stopped_run_ends_alike, one_thread  # noqa: F401
-from tests.test_phrase_system_end_to_end import trained, translated
+from tests.test_joint_end_to_end import check_a_stopped_run_ends_alike
+from tests.test_phrase_system_end_to_end import listed, trained, translated
 from xlate.formats.nbest_file import NbestFile
 from xlate.jobs.train import transformer
 from xlate.models.transformer.kind import TransformerModel
-from xlate.scoring.weights import load_weights
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = [
     "model.pieces=60",
     "model.dimension=16",
@@ -68,14 +69,14 @@ def test_stopped_or_killed_anywhere_it_ends_with_the_same_bits(
 
 
 def test_it_translates_lists_and_explains(neural: Path, tmp_path: Path, remarked: Said) -> None:
-    lines = translated(neural, tmp_path, "nbest=3", f"nbest_out={tmp_path / 'nbest'}")
+    found = listed(neural, tmp_path, "nbest=3")
     lists = [*NbestFile(tmp_path / "nbest").lists()]
     assert all(0 < len(group) <= 3 for group in lists)
     for group in lists:
         texts, totals = [one.text for one in group], [one.total or 0.0 for one in group]
         assert len({*texts}) == len(texts)
         assert totals == sorted(totals, reverse=True)
-    assert lines == translated(neural, tmp_path, "nbest=3", f"nbest_out={tmp_path / 'nbest'}", "processes=2")
+    assert found == listed(neural, tmp_path, "nbest=3", "processes=2")
     (tmp_path / "in").write_text("nirka no holdo va bolko ast .\n")
     explained = remarked("translate", f"run={neural}", f"input={tmp_path / 'in'}", "trace=true")
     assert re.search(r"\[0,7\)  nirka .* -> .*\n *mean_log_prob ", explained)
@@ -83,7 +84,7 @@ def test_it_translates_lists_and_explains(neural: Path, tmp_path: Path, remarked
 
 def test_every_translation_of_a_combination_has_its_scores(scored: Path, tmp_path: Path) -> None:
     """Both in the lists that weights are learned from and where sentences are translated."""
-    names = load_weights(scored / "weights.safetensors").sets["rerank"].dense_names
+    names = sets_of(scored)["rerank"].dense_names
     assert {"net.log_prob", "back.log_prob", "net.mean_log_prob"} <= {*names}
     sources = (scored / "dev.0").read_text().splitlines()
     models = {name: TransformerModel.open(scored / "systems" / name) for name in ("net", "back")}
@@ -111,16 +112,15 @@ def test_what_cannot_be_is_refused(
     scored: Path,
     tmp_path: Path,
     refused: Said,
+    refused_training: Said,
 ) -> None:
-    def training(*arguments: str) -> str:
-        said = refused("train", f"work={work}", f"run={tmp_path / 'none'}", *arguments)
-        assert not (tmp_path / "none" / "weights.safetensors").exists()
-        return said
-
+    training = partial(refused_training, work)
     assert "loss=cross_entropy" in training("model=transformer", "loss=mira")
     assert "a multiple of 8" in training("model=transformer", "model.dimension=12")
     assert "base" in training("model=transformer", f"base={neural}")
-    assert "model.pieces=5" in training(*NEURAL, "model.pieces=5")
+    late = refused("train", f"work={work}", f"run={tmp_path / 'late'}", *NEURAL, "model.pieces=5")
+    assert "model.pieces=5" in late
+    assert not (tmp_path / "late" / "weights.safetensors").exists()
     (tmp_path / "in").write_text("nirka no .\n")
     back = scored / "systems" / "back"
     assert "only scores translations" in refused("translate", f"run={back}", f"input={tmp_path / 'in'}")

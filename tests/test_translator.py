@@ -33,8 +33,7 @@ def any_run(request: pytest.FixtureRequest) -> Path:
 
 
 def test_it_translates_as_the_command_does(any_run: Path, tmp_path: Path) -> None:
-    lines = (any_run, tmp_path)
-    wanted = translated(*lines)
+    wanted = translated(any_run, tmp_path)
     translator = xlate.Translator.load(any_run)
     texts = ["Nirka no holdo va bolko ast.", "", "Gonban va fuspan ri pikum nu."]
     assert translator.translate(texts) == wanted
@@ -43,12 +42,12 @@ def test_it_translates_as_the_command_does(any_run: Path, tmp_path: Path) -> Non
     assert translator.translate([]) == []
 
 
-def test_terms_of_a_glossary(any_run: Path, tmp_path: Path, capsys: Capture) -> None:
-    """Hard ones are in the output of every kind of run, by the command and in Python."""
+def test_terms_of_a_glossary(phrase_run: Path, tmp_path: Path, capsys: Capture) -> None:  # noqa: F811
+    """Hard ones are in the output, by the command and in Python; tests/models/test_every_system.py has all systems."""
     terms = {"hold*": "Toys", "nirka": "grand lady"}
     file = tmp_path / "terms"
     file.write_text("# mine\n" + "".join(f"{source}\t{target}\n" for source, target in terms.items()))
-    translator = xlate.Translator.load(any_run, glossary=terms)
+    translator = xlate.Translator.load(phrase_run, glossary=terms)
     text = translator.translate(SENTENCE)
     assert "toys" in text.lower()
     assert "grand lady" in text.lower()
@@ -56,20 +55,17 @@ def test_terms_of_a_glossary(any_run: Path, tmp_path: Path, capsys: Capture) -> 
     assert {unit.source for unit in best.units if unit.term} == {("nirka",), ("holdo",)}
     assert "(term)" in translator.explain(SENTENCE)
     (tmp_path / "in").write_text(SENTENCE + "\n")
-    command = ["translate", f"run={any_run}", f"glossary={file}", f"input={tmp_path / 'in'}"]
+    command = ["translate", f"run={phrase_run}", f"glossary={file}", f"input={tmp_path / 'in'}"]
     succeed(*command, f"output={tmp_path / 'out'}")
     assert (tmp_path / "out").read_text() == text + "\n"
     assert "2 of 2 terms translated by the glossary" in capsys.readouterr().err
-    soft = xlate.Translator.load(any_run, glossary=file, terms="soft")
+    soft = xlate.Translator.load(phrase_run, glossary=file, terms="soft")
     assert {unit.source for one in soft.nbest(SENTENCE, 20) for unit in one.units if unit.term} <= {
         ("nirka",),
         ("holdo",),
     }
-    file.write_text("nirka\tgrand\nnirka\tlady\n")
-    with pytest.raises(InputError, match=f"{file}:2: two translations of one term"):
-        xlate.Translator.load(any_run, glossary=file)
     with pytest.raises(InputError, match="unknown use of terms"):
-        xlate.Translator.load(any_run, glossary=terms, terms="firm")
+        xlate.Translator.load(phrase_run, glossary=terms, terms="firm")
 
 
 def test_lists_have_scores_features_and_spans(any_run: Path) -> None:
@@ -101,13 +97,6 @@ def test_what_is_no_text_is_refused() -> None:
             assert refused.value.expected == "a string, or a list or tuple of strings"
     with pytest.raises(InputError, match="int at 1"):
         translator.translate(["a", 3])
-
-
-def test_it_explains(phrase_run: Path) -> None:  # noqa: F811
-    translator = xlate.Translator.load(phrase_run)
-    explained = translator.explain(SENTENCE)
-    assert " ".join(translator.nbest(SENTENCE, 1)[0].words) in explained
-    assert "sum " in explained
 
 
 def test_processes_stay_and_say_the_same(phrase_run: Path) -> None:  # noqa: F811

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.clusters import BOX, SLOW, reached
-from tests.commands import Capture, Said, succeed
+from tests.commands import Capture, Said, events_of, succeed
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.arguments import read_words
 from xlate.cli.main import main
@@ -24,11 +24,6 @@ from xlate.config.stored import config_of_run
 def expanded(*arguments: str) -> list[str]:
     """The overrides that are made of a command line."""
     return list(expand(read_words(arguments)).overrides)
-
-
-def test_single_runs_are_left_alone() -> None:
-    arguments = ["loss=mira", "loss.tune.rounds=3", "seed=1"]
-    assert expanded(*arguments) == arguments
 
 
 def test_keys_of_a_swept_group_are_forced_and_only_what_is_swept_names_folders() -> None:
@@ -46,6 +41,7 @@ def test_an_experiment_opens_every_key() -> None:
 
 
 def test_without_choices_every_setting_names_the_folder() -> None:
+    assert expanded("loss=mira", "seed=3") == ["loss=mira", "seed=3"]
     assert expanded("-m", "loss=mira", "seed=3") == ["loss=mira", "seed=3"]
     assert expanded("-m", "nbest=a'b,cä", "seed=3")[:2] == [r"nbest='a\'b','cä'", "seed=3"]
     assert expanded("-m", "nbest=a'b,cä", "seed=3")[2].endswith("=[run,work,seed]")
@@ -69,19 +65,24 @@ def test_another_row_of_a_sweep_is_the_one_with_the_same_values(base: str, setti
     assert in_sweep(base, "s", settings) == (found or f"s/{folder_name(own)}")
 
 
+def write_rows(folder: Path, rows: dict[int, str]) -> list[str]:
+    """Writes rows of a table by their numbers; what is given for a sweep over them in a folder `sweep`."""
+    files = folder / "mine" / "experiment" / "p"
+    files.mkdir(parents=True)
+    for number, text in rows.items():
+        (files / f"t-row{number}.yaml").write_text(f"# @package _global_\n{text}\n")
+    names = ",".join(f"p/t-row{number}" for number in rows)
+    return ["-m", f"experiment={names}", "--config-dir", str(folder / "mine"), f"run={folder / 'sweep'}"]
+
+
 def test_rows_over_seeds_start_from_the_row_of_their_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row 2 has row 1 of its own seed as its base, in the folder that row 1 has in the sweep."""
     bases: list[str | None] = []
     monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
     monkeypatch.setattr("xlate.jobs.train.train.train", lambda config, *_: bases.append(config.base))
-    rows = tmp_path / "mine" / "experiment" / "paper"
-    rows.mkdir(parents=True)
-    for number, base in ((1, "null"), (2, "'{sweep}/experiment=paper/table-row1'")):
-        (rows / f"table-row{number}.yaml").write_text(f"# @package _global_\nbase: {base}\n")
-    sweep = ["-m", "experiment=paper/table-row1,paper/table-row2", "seed=1,2", "work=w"]
-    folder = tmp_path / "sweep"
-    succeed("train", *sweep, "--config-dir", str(tmp_path / "mine"), f"hydra.sweep.dir={folder}")
-    assert bases == [None, None, *(f"{folder}/experiment=paper/table-row1,seed={seed}" for seed in (1, 2))]
+    sweep = write_rows(tmp_path, {1: "base: null", 2: "base: '{sweep}/experiment=p/t-row1'"})
+    succeed("train", *sweep, "seed=1,2", "work=w")
+    assert bases == [None, None, *(f"{tmp_path}/sweep/experiment=p/t-row1,seed={seed}" for seed in (1, 2))]
 
 
 def test_names_of_runs_differ_when_their_settings_do(
@@ -102,28 +103,6 @@ def test_names_of_runs_differ_when_their_settings_do(
     assert folders[:3] == [name, f"{name},seed=2", f"runs/{work.name},decoder=own,{name.partition(',')[2]}"]
     # The same words with another meaning: the file of the choice was changed.
     assert folders[3].startswith(f"{folders[2]}~")
-
-
-def test_rows_that_are_finished_are_on_the_page_when_another_fails(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-) -> None:
-    rows, page = tmp_path / "mine" / "experiment" / "paper", tmp_path / "page.md"
-    rows.mkdir(parents=True)
-    for number, base in ((1, "null"), (2, "nowhere")):
-        text = "# @package _global_\ndefaults:\n  - override /model: floats\n  - override /loss: uniform\n"
-        text += f"base: {base}\n"
-        row = f"row: {{page: {page}, table: T, number: {number}, label: row, paper: ''}}\n"
-        (rows / f"t-row{number}.yaml").write_text(text + row)
-    sweep = ["-m", "experiment=paper/t-row1,paper/t-row2", f"work={work}", "dev_sentences=2", "samples=0"]
-    assert main(["train", *sweep, "--config-dir", str(tmp_path / "mine"), f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
-    assert "| 1 | row |" in page.read_text()
-    assert "| 2 | row |" not in page.read_text()
-
-
-def test_a_key_that_no_job_knows_is_refused(tmp_path: Path, refused: Said) -> None:
-    sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,pro", "loss.tune.rouns=1", "work=nowhere"]
-    assert "seen:     loss.tune.rouns" in refused("train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}")
 
 
 @pytest.mark.parametrize(
@@ -217,7 +196,6 @@ def test_single_keys_may_be_left_out_where_choices_are_swept_over(arguments: lis
     [
         (["loss=mira,pro", "loss.tune.restarts=3"], "loss.tune.restarts"),
         (["loss=mira,mert", "loss.tune.restarts=3", "loss.tune.rouns=1"], "loss.tune.rouns"),
-        (["loss=mira,pro,mert", "loss.tune.restarts=3", "loss.tune.gama=2"], "loss.tune.gama"),
         (["loss=mira,pro", "loss.tune.restarts=3", "hydra.sweeper.max_batch_size=1"], "loss.tune.restarts"),
     ],
 )
@@ -250,24 +228,11 @@ def test_a_job_leaves_out_what_only_another_uses(work: Path, tmp_path: Path) -> 
     assert configs["mert"].loss.tune is not None
     assert configs["mert"].loss.tune.restarts == 1
     assert not hasattr(configs["mira"].loss.tune, "restarts")
-    events = {
-        name: b"".join(path.read_bytes() for path in (tmp_path / "sweep" / f"loss={name}").glob("events.*"))
-        for name in configs
-    }
-    assert b"loss.tune.restarts" in events["mert"]
-    assert b"loss.tune.restarts" not in events["mira"]
+    assert b"loss.tune.restarts" in events_of(tmp_path / "sweep" / "loss=mert")
+    assert b"loss.tune.restarts" not in events_of(tmp_path / "sweep" / "loss=mira")
     rows = [line.split("\t") for line in (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()[1:]]
     assert sorted(row[0] for row in rows) == ["loss=mert", "loss=mira"]
     assert float(rows[0][2]) >= float(rows[1][2])
-
-
-def test_the_folder_of_a_sweep_is_the_run_that_is_named(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,nowhere", "dev_sentences=2"]
-    before = set(Path().glob("runs/*"))
-    assert main(["train", *sweep, f"run={tmp_path / 'named'}"]) == 2
-    assert (tmp_path / "named" / "multirun.yaml").exists()
-    assert (tmp_path / "named" / "base=null" / "summary.json").exists()
-    assert set(Path().glob("runs/*")) == before
 
 
 def test_a_table_has_only_the_jobs_of_its_sweep_and_tells_of_other_dev_sets(
@@ -284,22 +249,19 @@ def test_a_table_has_only_the_jobs_of_its_sweep_and_tells_of_other_dev_sets(
     assert "do not compare BLEU on dev: the dev set of dev_sentences=" in said
 
 
-# The second row starts from the first one, and the third from a run that is missing.
-ROWS = {1: "null", 2: "'{sweep}/experiment=p/t-row1'", 3: "nowhere"}
-
-
 def trained_rows(work: Path, folder: Path, *more: str) -> dict[str, str]:  # noqa: F811
-    """The SHA-256 of the weights and translations of rows of a table."""
-    rows = folder / "mine" / "experiment" / "p"
-    rows.mkdir(parents=True)
-    for number, base in ROWS.items():
+    """The SHA-256 of the weights and translations of rows of a table.
+
+    The second row starts from the first one, and the third from a run that is missing.
+    """
+    few, rows = "loss: {tune: {start: base, rounds: 1, nbest: 5}}", {}
+    for number, base in ((1, "null"), (2, "'{sweep}/experiment=p/t-row1'"), (3, "nowhere")):
         loss = "uniform" if number == 1 else "mira"
-        text = f"# @package _global_\ndefaults: [override /model: floats, override /loss: {loss}]\nbase: {base}\n"
-        few = "" if number == 1 else "loss: {tune: {start: base, rounds: 1, nbest: 5}}\n"
-        (rows / f"t-row{number}.yaml").write_text(text + few)
-    names = ",".join(f"p/t-row{number}" for number in ROWS)
-    sweep = ["-m", f"experiment={names}", f"work={work}", "dev_sentences=2", "samples=0", f"run={folder / 'sweep'}"]
-    assert main(["train", *sweep, "--config-dir", str(folder / "mine"), *more]) == 2
+        model = f"defaults: [override /model: floats, override /loss: {loss}]\nbase: {base}"
+        row = f"row: {{page: {folder.parent / 'page.md'}, table: T, number: {number}, label: row, paper: ''}}"
+        rows[number] = "\n".join([model, row, few if number > 1 else ""])
+    sweep = write_rows(folder, rows)
+    assert main(["train", *sweep, f"work={work}", "dev_sentences=2", "samples=0", *more]) == 2
     files = [path for name in ("weights.safetensors", "dev.out") for path in (folder / "sweep").rglob(name)]
     assert len(files) == 4
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
@@ -320,6 +282,9 @@ def test_tasks_train_the_runs_of_a_sweep(
     assert seen.out.split() == [f"{tmp_path}/there/sweep/experiment=p/t-row{number}" for number in (1, 2)]
     assert "nowhere" in seen.err
     assert "2 runs, best first" in seen.err
+    # Rows that are finished are on the page when another one fails.
+    page = (tmp_path / "page.md").read_text()
+    assert [f"| {number} | row |" in page for number in (1, 2, 3)] == [True, True, False]
 
 
 def test_a_refused_sweep_shows_no_runs_of_an_earlier_one(

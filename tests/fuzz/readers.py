@@ -120,6 +120,11 @@ def of(function: Callable[..., object], *more: Any, **named: Any) -> Callable[[P
     return lambda folder: function(folder / "file", *more, **named)
 
 
+def of_text(function: Callable[..., object], content: str, *more: Any, share: float = 1.0) -> Reader:
+    """The reader of one text file that is called with its path first."""
+    return Reader(function.__qualname__, text(content), of(function, *more), share)
+
+
 # Lists of Moses, old and new, Joshua, cdec, Phrasal and Marian.
 LISTS = {
     "Moses": """\
@@ -362,37 +367,37 @@ def read_sentence_tables(folder: Path) -> None:
 
 TEXT = "Das Haus \u2028 ist klein .\n\u00fcber\tallem\n\nende"
 READERS = [
-    Reader("read_lines", text(TEXT), of(read_lines)),
-    Reader("read_factored", text("Das|DET Haus|NOUN\n\nklein|ADJ"), of(read_factored, FactorNames(("pos",)), {})),
+    of_text(read_lines, TEXT),
+    of_text(read_factored, "Das|DET Haus|NOUN\n\nklein|ADJ", FactorNames(("pos",)), {}),
     Reader("read_terms", text("haus\thouse\n# no term\nklein* ||| small\n"), of(lambda path: list(read_terms(path)))),
-    Reader("read_documents", text("Gen.1\nGen.2\nEx.1\n"), of(read_documents, 3, "[A-Z][a-z]+")),
+    of_text(read_documents, "Gen.1\nGen.2\nEx.1\n", 3, "[A-Z][a-z]+"),
     Reader("load_text", lambda folder: save_text(folder, EncodedText.encode([["a"], ["b", "a"]], Vocabulary(["a"]))),
            lambda folder: load_text(folder, 4), 0.5),
     Reader("load_factor", factor, lambda folder: load_factor(folder / "pos", "train"), 0.5),
-    Reader("load_documents", documents, lambda folder: load_documents(folder), 0.5),
-    Reader("load_copies", lambda folder: save_copies(folder, np.array([0, 1, 0, 3])), lambda f: load_copies(f), 0.5),
-    Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
-    Reader("Truecaser.of_moses", text("NASA (3/4) nasa (1)\nthe (9)\n"), of(Truecaser.of_moses)),
-    Reader("PreparedText.load", lambda f: RAW.save(f), lambda f: PreparedText.load(f), 0.5),
+    Reader("load_documents", documents, load_documents, 0.5),
+    Reader("load_copies", lambda folder: save_copies(folder, np.array([0, 1, 0, 3])), load_copies, 0.5),
+    of_text(Vocabulary.load, "<unk>\n<s>\n</s>\nthe\nhouse\n"),
+    of_text(Truecaser.of_moses, "NASA (3/4) nasa (1)\nthe (9)\n"),
+    Reader("PreparedText.load", RAW.save, PreparedText.load, 0.5),
     Reader("WordSplitter.load", text("Haus 3\nun+ 12\n"), of(partial(WordSplitter.load, split=["affixes"]))),
-    Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
-    Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
+    of_text(Truecaser.load, "NASA\niPod\n\u0130stanbul\n"),
+    of_text(read_classes, "the\t1\nhouse\t2\na\t1\n"),
     Reader("read_classes (Brown)", text("0110\tthe\t20\n0111\thouse\t3\n"), of(read_classes)),
     Reader("open_tagger", text("the\t1\nhouse\t2\na\t1\n"), lambda folder: open_tagger("en", folder / "file"), 0.5),
     Reader("align_with", lambda folder: align(*PAIRS, "ibm1", save=folder / "model"),
            lambda folder: align_with(folder / "model", *PAIRS), 0.2),
-    Reader("read_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_links, [3, 2, 1], [3, 2, 2])),
-    Reader("read_gold", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold)),
-    Reader("read_hypothesis_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_hypothesis_links)),
+    of_text(read_links, "0-0 1-1 2-2\n\n0-1\n", [3, 2, 1], [3, 2, 2]),
+    of_text(read_gold, "1-1 2p3 4-4\n\n1-2\n"),
+    of_text(read_hypothesis_links, "0-0 1-1 2-2\n\n0-1\n"),
     Reader("read_arpa", text(ARPA), lambda folder: NgramModel.from_arpa(read_arpa(folder / "file")), 2),
-    Reader("read_phrase_table", text(TABLE), of(read_phrase_table), 2),
+    of_text(read_phrase_table, TABLE, share=2),
     Reader("TableFolder.open", write_sentence_tables, read_sentence_tables, 2),
     Reader("read_reordering_table", write_system, lambda folder: read_reordering_table(
         folder / "orientations", *read_phrase_table(folder / "table")), 2),
-    Reader("read_cdec_grammar", text("".join(CDEC)), of(read_cdec_grammar)),
+    of_text(read_cdec_grammar, "".join(CDEC)),
     Reader("read_moses_grammar", text("".join(MOSES_RULES)), lambda folder: read_moses_grammar(folder / "file", "T")),
     Reader("read_joshua_system", write_joshua_system, translate_with(read_joshua_system, "joshua.config", LINE)),
-    Reader("read_cdec_weights", text(CDEC_WEIGHTS), of(read_cdec_weights)),
+    of_text(read_cdec_weights, CDEC_WEIGHTS),
     Reader("read_moses_system", write_moses_system, translate_with(read_moses_system, "moses.ini", "ne va pas zz")),
     Reader("read_cdec_system", write_cdec_system, translate_with(read_cdec_system, "cdec.ini", LINE)),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
@@ -402,12 +407,12 @@ READERS = [
     *(Reader(f"NbestFile ({name})", text(lines), read_styled) for name, lines in OTHER_STYLES.items()),
     Reader("iterate_hypotheses (quoted)", text(LISTS["quoted"]), lambda f: list(iterate_hypotheses(f / "file"))),
     *(Reader(f"check_nbest ({name})", text(LISTS[name]), check_list) for name in ("Moses", "Marian")),
-    Reader("load_feature_weights", text("LM0= 0.5\nTM0= 1 -2 3\nWT_a~b 0.5\n"), of(load_feature_weights)),
+    of_text(load_feature_weights, "LM0= 0.5\nTM0= 1 -2 3\nWT_a~b 0.5\n"),
     Reader("load_feature_weights (Moses)", write_weights, lambda folder: load_feature_weights(folder / "moses.ini")),
     Reader("load_feature_weights (ours)", write_our_weights, load_feature_weights),
     Reader("load_weights", write_our_weights, lambda folder: list(
         load_weights(folder / "weights.safetensors").learned("model"))),
-    Reader("read_datapoints", text("1 2 0.5 0.5 2 3 4\n-1 2 0.5 -1e-3 0\n0\n1 2 1 1 1 7\n0\n"), of(read_datapoints)),
+    of_text(read_datapoints, "1 2 0.5 0.5 2 3 4\n-1 2 0.5 -1e-3 0\n0\n1 2 1 1 1 7\n0\n"),
     Reader("Standing.load", write_checkpoint, lambda folder: Standing.load(Checkpoint(folder / "file", "identity"))),
     Reader("CandidateStore.open", write_store, open_store),
     Reader("CandidateStore.open (shards of units)", write_shards, open_store),
