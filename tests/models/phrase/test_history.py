@@ -98,8 +98,8 @@ def test_every_search_sorts_derivations_by_the_definitions(features: tuple[Histo
 
 @KINDS
 def test_lattices_and_beams(features: tuple[HistoryFeature, ...], kind: str) -> None:
+    suite.test_arcs_have_the_features_of_their_derivations(system(features, kind, options=2))
     decoder = system(features, kind, stack=20, options=3)
-    suite.test_arcs_have_the_features_of_their_derivations(decoder)
     words = ["a", "b", "zz", "d", "c", "a", "b", "d"]
     slow = decoder.changed(fast=False).translate(words)[0]
     assert decoder.translate(words)[0].steps == slow.steps
