@@ -50,7 +50,7 @@ def test_pruning_keeps_the_paths_near_the_best_one():
     for margin in (8.0, 3.0, 1.0, 0.0):
         pruned = lattice.pruned(margin)
         near = [path for path in every if path.score > every[0].score - margin - 1e-9]
-        assert len(pruned) == len({arc for path in near for arc in path.arcs.tolist()}) < len(lattice)
+        assert len(pruned) == len({arc for path in near for arc in path.arcs.tolist()})
         assert {path.words for path in near} <= {path.words for path in nbest(pruned)}
         np.testing.assert_allclose(rescored(pruned, *weights_of(model)).score_A, pruned.score_A, atol=1e-12)
     assert len(nbest(pruned)) == 1

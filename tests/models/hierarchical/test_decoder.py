@@ -17,7 +17,7 @@ from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.moves import tree
 
 EXACT = {"stack": 10**9, "threshold": 0.0, "options": 1000, "pop_limit": 10**6, "nbest": 10**6, "distinct": False}
-SENTENCES = ["a", "d", "b a", "c a b", "b a c a", "a b zz c a", "d a b c a"]
+SENTENCES = ["a", "d", "zz a", "c a b", "b a c a", "a b zz c a", "d a b c a"]
 
 
 PLAIN, STRUCTURE = [(0, 10, False), (1, 2, False)], [(3, 2, True), (11, 10, True)]
@@ -38,7 +38,7 @@ def test_every_derivation_is_found(algorithm, seed, max_span, structure):
     weights_D = random_rule_weights(rng, model.size)
     search = RuleSearch(algorithm=algorithm, max_span=max_span, **EXACT)
     decoder = HierarchicalDecoder(model, weights_D, search, sparse_F=sparse_F)
-    for sentence in SENTENCES[:-1] if structure else SENTENCES:
+    for sentence in SENTENCES[:5] if structure or algorithm == "cky" else SENTENCES:
         words = sentence.split()
         expected = enumerate_rules(model, weights_D, max_span, words, sparse_F)
         found = decoder.translate(words)
