@@ -178,13 +178,10 @@ def test_runs_and_classes_are_found_too(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir("/")
     found = located(run, config, IDENTITY)
     assert found.base == str(base)
-    assert found.model.context is not None
     assert (found.model.context.run, found.model.context.distortion) == (str(classifier), str(distances))
     assert named_runs(found) == {"base": str(base), "context": str(classifier), "distortion": str(distances)}
-    assert found.model.sparse is not None
     assert found.model.sparse.words == ["all", f"{tmp_path}/a.classes,{tmp_path}/b.classes"]
     # The configuration that was given is not altered.
-    assert config.model.context is not None
     assert (config.model.context.run, config.model.context.distortion) == ("runs/classifier", "runs/distances")
     assert located(run, replace(config, base="runs/gone"), IDENTITY).base == "runs/gone"
 
@@ -212,7 +209,6 @@ def test_a_packed_run_knows_its_places_and_no_others(tmp_path: Path, monkeypatch
     found, absent = located(run, config, IDENTITY), run / "not packed"
     assert (found.work, found.base) == (str(own), str(run / "base"))
     assert found.model.context == ClassifierConfig(str(absent / "c"), str(run / "d"))
-    assert found.model.sparse is not None
     assert found.model.sparse.words == [f"{absent / 'b.classes'},{absent / 'b.classes'}"]
     with pytest.raises(InputError, match="packed"):
         located(run, configured("work"), IDENTITY, work="work")

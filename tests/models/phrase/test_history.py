@@ -92,7 +92,6 @@ def test_every_search_sorts_derivations_by_the_definitions(features: tuple[Histo
             assert derivation.features_D[slots] == pytest.approx(floats[derivation.steps], abs=1e-9)
     for target, score in list(best_of.items())[:: max(1, len(best_of) // 10)]:
         forced = decoder.force(words, target)
-        assert forced is not None
         assert forced.score == pytest.approx(score, abs=1e-9)
 
 

@@ -82,7 +82,6 @@ def test_processes_end_with_their_parent(tmp_path: Path) -> None:
     parent = subprocess.Popen(
         [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, cwd=root, env=environment
     )
-    assert parent.stdout is not None
     seen: set[str] = set()
     while len(seen) < 3:
         seen.add(line := parent.stdout.readline())
