@@ -18,9 +18,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from rules_run import named_runs
+from synchronous import bottom_up_grammar, count_derivations
 
-from tests.models.grammar.forced import count_derivations
-from tests.models.hierarchical.bottom_up import bottom_up_grammar
 from xlate.arrays.ragged import gathered, row_numbers
 from xlate.config.stored import config_of_run
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel

@@ -162,11 +162,11 @@ Spans = tuple[tuple[int, int], ...]
 
 
 def enumerate_all(
-    model: BlockModel | DistortionModel, search: BlockSearch | DistortionSearch, words: list[str], arpa: ArpaModel
+    model: BlockModel | DistortionModel, search: BlockSearch | DistortionSearch, words: list[str]
 ) -> list[Oracle]:
     """Every derivation with its score, best first: by geometry and dictionaries, nothing of the decoder's."""
     swaps = isinstance(search, BlockSearch)
-    scorer: Scorer = (SwapScorer if swaps else JumpScorer)(model, search, words, arpa)
+    scorer: Scorer = (SwapScorer if swaps else JumpScorer)(model, search, words)
     found = []
     for spans in swapped(0, len(words), search) if isinstance(search, BlockSearch) else jumped(len(words), search):
         letters = _orientations(spans)
@@ -224,14 +224,8 @@ def _orientations(spans: Spans) -> list[str]:
 class Scorer:
     """What both models score, by dictionaries."""
 
-    def __init__(self, model: Any, search: Any, words: list[str], arpa: ArpaModel) -> None:
+    def __init__(self, model: Any, search: Any, words: list[str]) -> None:
         self.model, self.search, self.words = model, search, words
-        self.grams = {
-            tuple(gram.tolist()): (float(np.float32(p * np.log(10.0))), float(np.float32(b * np.log(10.0))))
-            for table in arpa.tables
-            for gram, p, b in zip(table.words_Kn, table.log10_K, table.backoff_K, strict=True)
-        }
-        self.order = arpa.order
         keys = [split_key(key) for key in model.feature_keys.tolist()]
         self.features = dict(zip(keys, model.feature_weights.tolist(), strict=True))
         table = model.blocks.table
@@ -256,18 +250,12 @@ class Scorer:
         table = self.model.blocks.table
         return [TARGET.word(w) for w in table.target_phrases[int(table.target_B[b])].tolist()]
 
-    def logprob(self, history: tuple[int, ...], word: int) -> float:
-        history = history[max(0, len(history) - self.order + 1) :]
-        if (*history, word) in self.grams:
-            return self.grams[(*history, word)][0]
-        return self.grams.get(history, (0.0, 0.0))[1] + self.logprob(history[1:], word)
-
-    def language_costs(self, b: int, span: tuple[int, int], history: tuple[int, ...]) -> tuple[float, float]:
-        """Of the first word and of the rest."""
+    def language_costs(self, b: int, span: tuple[int, int], state: int) -> tuple[float, float]:
+        """Of the first word and of the rest, after a state of the language model."""
         costs = []
-        for word in (TARGET.id(w) for w in self.target(b, span)):
-            costs.append(-self.logprob(history, word))
-            history = (*history, word)
+        for word in TARGET.ids(self.target(b, span)).tolist():
+            logprob, state = self.model.lm.score(state, word)
+            costs.append(-logprob)
         return costs[0], sum(costs[1:])
 
     def sparse(self, before: int, b: int) -> float:
@@ -281,20 +269,20 @@ class Scorer:
     def weights(self, letter: str) -> np.ndarray:
         raise NotImplementedError
 
-    def step(self, before: int, b: int, spans: Spans, letter: str, history: tuple[int, ...]) -> float:
+    def step(self, before: int, b: int, spans: Spans, letter: str, state: int) -> float:
         """What a block at the last of some spans scores."""
         raise NotImplementedError
 
     def score(self, spans: Spans, letters: list[str], blocks: tuple[int, ...]) -> tuple[float, tuple[str, ...]]:
-        history: tuple[int, ...] = (BEGIN_ID,)
-        total, before, target = 0.0, -1, []
+        lm, total, before, target = self.model.lm, 0.0, -1, []
+        state = lm.begin_state
         for n, (span, letter, b) in enumerate(zip(spans, letters, blocks, strict=True), start=1):
-            total += self.step(before, b, spans[:n], letter, history)
+            total += self.step(before, b, spans[:n], letter, state)
             target += self.target(b, span)
-            history = (*history, *TARGET.ids(self.target(b, span)).tolist())
+            state = lm.score_words(state, TARGET.ids(self.target(b, span)))[1]
             before = b
         if self.search.end_of_sentence:
-            total -= self.weights("R")[2] * self.logprob(history, END_ID)
+            total -= self.weights("R")[2] * lm.score(state, END_ID)[0]
         return total, tuple(target)
 
 
@@ -310,7 +298,7 @@ class SwapScorer(Scorer):
             weights[1] = 0
         return weights
 
-    def floats(self, b: int, span: tuple[int, int], letter: str, history: tuple[int, ...]) -> list[float]:
+    def floats(self, b: int, span: tuple[int, int], letter: str, state: int) -> list[float]:
         blocks = self.model.blocks
         if b < 0:
             unigram, lexical, orientation = self.search.unknown_unigram, self.search.unknown_lexical, math.log(2)
@@ -320,11 +308,11 @@ class SwapScorer(Scorer):
             left, right = blocks.left_B[b] + 0.5, blocks.right_B[b] + 0.5
             orientation = float(np.float32(-math.log((left if letter == "L" else right) / (left + right))))
         own = [unigram / (span[1] - span[0]), 0.0 if letter == "N" else orientation]
-        return [*own, *self.language_costs(b, span, history), lexical, *more_costs(self.model, b)]
+        return [*own, *self.language_costs(b, span, state), lexical, *more_costs(self.model, b)]
 
-    def step(self, before: int, b: int, spans: Spans, letter: str, history: tuple[int, ...]) -> float:
+    def step(self, before: int, b: int, spans: Spans, letter: str, state: int) -> float:
         def plain(block: int) -> float:
-            score = float(self.weights(letter) @ self.floats(block, spans[-1], letter, history))
+            score = float(self.weights(letter) @ self.floats(block, spans[-1], letter, state))
             return score if letter == "N" else score + self.sparse(before, block)
 
         shares = self.search.partition == "local"
@@ -337,7 +325,7 @@ class JumpScorer(Scorer):
     def weights(self, letter: str) -> np.ndarray:
         return np.asarray(self.model.weights)
 
-    def step(self, before: int, b: int, spans: Spans, letter: str, history: tuple[int, ...]) -> float:
+    def step(self, before: int, b: int, spans: Spans, letter: str, state: int) -> float:
         (begin, end), last, blocks = spans[-1], spans[-2][1] if len(spans) > 1 else 0, self.model.blocks
         ids, column = SOURCE.ids(self.words).tolist(), max(-REACH, min(REACH, begin - last + 1)) + REACH
         direct, model1 = self.search.unknown_direct, self.search.unknown_model1
@@ -349,7 +337,7 @@ class JumpScorer(Scorer):
         floats = [
             direct,
             model1,
-            *self.language_costs(b, (begin, end), history),
+            *self.language_costs(b, (begin, end), state),
             float(jumps.inbound_VK[ids[begin], column]),
             float(jumps.outbound_VK[ids[last - 1] if last else BEGIN_ID, column]),
             -len(self.target(b, (begin, end))),
@@ -361,7 +349,7 @@ class JumpScorer(Scorer):
 def model_and_arpa(
     seed: int, *, most: int = 3, bigrams: bool = True, others: bool = True
 ) -> tuple[BlockModel, ArpaModel]:
-    """A random model, and its language model as tables for the oracle."""
+    """A random model, and its language model as tables."""
     rng = np.random.default_rng(seed)
     arpa = random_arpa(rng)
     return random_model(rng, arpa, most=most, bigrams=bigrams, others=others), arpa
@@ -371,7 +359,7 @@ REACH = 2
 
 
 def jumping(seed: int) -> tuple[DistortionModel, ArpaModel]:
-    """A random model with jump costs, and its language model as tables for the oracle."""
+    """A random model with jump costs, and its language model as tables."""
     model, arpa = model_and_arpa(seed)
     rng = np.random.default_rng(seed)
     distortion = Distortion(*(3 * rng.random((2, len(SOURCE.words), 2 * REACH + 1))).astype(np.float32))

@@ -22,6 +22,7 @@ def test_lists_of_a_long_sentence_are_the_best_sums_of_those_of_its_pieces(disti
     for number, chosen in enumerate(every[:7]):
         words = [word for part in chosen for word in part.words]
         best.setdefault((*words, 0 if distinct else number), sum(part.score for part in chosen))
+    assert whole.with_search(max_words=len(LONG)).translate(LONG) == whole.translate(LONG)
     assert spans == [(0, 4), (4, 7), (7, 13), (13, 17)]
     assert [derivation.score for derivation in found] == pytest.approx(list(best.values()))
     assert [(*derivation.words, 0 if distinct else n) for n, derivation in enumerate(found)] == list(best)
@@ -29,8 +30,3 @@ def test_lists_of_a_long_sentence_are_the_best_sums_of_those_of_its_pieces(disti
         assert derivation.score == pytest.approx(float(whole.weights_D @ derivation.features_D))
         # Every source word is translated once, where it stands.
         assert sorted(n for step in derivation.blocks for n in range(*step.source_span)) == list(range(len(LONG)))
-
-
-def test_a_sentence_of_the_most_words_is_one_piece() -> None:
-    decoder = SYSTEMS["phrase"]().with_search(stack=50, nbest=1)
-    assert decoder.with_search(max_words=len(LONG)).translate(LONG) == decoder.translate(LONG)

@@ -21,12 +21,15 @@ from tests.models.phrase.small_phrase_models import (
 from tests.models.small_models import jumping, model_and_arpa, with_more
 from tests.search.lattice_paths import nbest, rescored
 from xlate.features.phrase_sparse import BIGRAM, REORDERING, WORD_PAIR
+from xlate.formats.nbest_list import Style
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
+from xlate.models.derivation import Span
 from xlate.models.distortion import DistortionDecoder, DistortionSearch
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.lcs import LcsDecoder, LcsModel, LcsSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.system import AnySystem
+from xlate.scoring.weights import Weights
 from xlate.search.beam import SearchSpace
 from xlate.search.lattice import chosen_arcs
 from xlate.text.terms import HARD, SOFT, TERM, Glossary
@@ -164,43 +167,49 @@ def every_path(space: SearchSpace, state: object = None, covered: int = 0) -> It
 
 
 def test_everything_is_found(system: AnySystem) -> None:
-    """Without limits the list holds every path of the space, and the readable search finds the same."""
-    system = system.with_search(distinct=False)
+    """Without limits the list holds every path of the space, and the readable search finds the same.
+
+    A list of distinct translations has the best path of each, best first.
+    """
+    every = system.with_search(distinct=False)
     for words in SENTENCES:
         expected = sorted((score for _, score in every_path(system.space(words))), reverse=True)
-        for one in (system, system.changed(fast=False)):
-            found = [derivation.score for derivation in one.translate(words)]
-            assert found == pytest.approx(expected, abs=1e-6)
+        for one in (every.changed(fast=False), every):
+            found = one.translate(words)
+            assert [derivation.score for derivation in found] == pytest.approx(expected, abs=1e-6)
         assert system.with_search(nbest=1).translate(words)[0].score == pytest.approx(expected[0])
+        best: dict[tuple[str, ...], float] = {}
+        for derivation in found:
+            best.setdefault(tuple(derivation.words), derivation.score)
+        distinct = system.translate(words)
+        assert {tuple(derivation.words): derivation.score for derivation in distinct} == pytest.approx(best)
+        assert [derivation.score for derivation in distinct] == pytest.approx(sorted(best.values(), reverse=True))
 
 
 def test_weights_times_features_are_the_score(system: AnySystem) -> None:
+    """Some floats are sums of sparse features, which those of the steps add up to."""
+    sums = np.array([name.startswith(("binary", "Sparse")) for name in system.feature_names])
+    fired = 0
     for words in SENTENCES:
-        for derivation in system.translate(words):
+        for derivation in system.with_search(nbest=300).translate(words)[::5]:
             assert len(derivation.features_D) == len(system.feature_names) == len(system.weights_D)
             assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score, abs=1e-9)
             assert sorted(i for s in derivation.blocks for span in s.source_spans for i in range(*span)) == list(
                 range(len(words))
             )
-
-
-def test_lists_are_sorted_and_distinct(system: AnySystem) -> None:
-    for words in SENTENCES:
-        found = system.translate(words)
-        scores, texts = [d.score for d in found], [tuple(d.words) for d in found]
-        assert scores == pytest.approx(sorted(scores, reverse=True))
-        assert len(set(texts)) == len(texts)
-        best: dict[tuple[str, ...], float] = {}
-        for derivation in system.with_search(distinct=False).translate(words):
-            best.setdefault(tuple(derivation.words), derivation.score)
-        assert dict(zip(texts, scores, strict=True)) == pytest.approx(best)
+            offsets_N1, ids_A = system.step_features(derivation)
+            assert len(offsets_N1) == len(derivation.steps) + 1
+            assert offsets_N1[-1] == len(ids_A)
+            charged = (system.weights_D * derivation.features_D)[sums].sum()
+            assert system.weights.sparse_F[ids_A].sum() == pytest.approx(charged, abs=1e-9)
+            fired += len(ids_A)
+    assert bool(fired) == (system.features is not None and len(system.features) > 0)
 
 
 def test_forced_decoding_finds_its_own_output(system: AnySystem) -> None:
     for words in SENTENCES:
         for derivation in system.translate(words)[:: 7 if len(words) > 2 else 1]:
             found = system.force(words, derivation.words)
-            assert found is not None
             assert found.words == derivation.words
             # It may know units beyond the limit of the free search.
             assert found.score >= derivation.score - 1e-9
@@ -217,42 +226,41 @@ def test_forced_decoding_knows_every_unit(system: AnySystem) -> None:
     for words in SENTENCES[:3]:
         for derivation in whole.translate(words)[::5]:
             found = narrow.force(words, derivation.words)
-            assert found is not None
             assert found.score == pytest.approx(derivation.score, abs=1e-9)
 
 
-def test_the_best_path_of_the_lattice_is_the_translation(system: AnySystem) -> None:
-    for words in SENTENCES:
-        best = system.translate(words)[0]
-        lattice = system.lattice(words)
-        assert lattice.best().words == tuple(best.words)
-        assert lattice.best().score == pytest.approx(best.score, abs=1e-9)
-        arcs, arc_words = system.plain_lattice(words)
-        assert len(arc_words) == len(arcs.score_A) <= len(lattice)
-
-
 def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
-    """The lattice has all paths; each sums to the features that its derivation has by their definitions."""
+    """The lattice has all paths, the translation first; each sums to the features that its derivation has.
+
+    Under other weights, the system scores as the features say.
+    """
     names = system.weights.dense_names
     columns = [system.feature_names.index(name) for name in names]
-    again = system.with_weights(system.weights)
+    sums = [name.startswith("Sparse") for name in names]
+    higher = Weights(system.weights.dense_D * np.where(sums, 1.0, 1.5), system.weights.sparse_F * 1.5, names)
+    linear = system.feature_names[-1] != "partition" or system.search.partition == "off"
     for words in SENTENCES:
         space, lattice = system.space(words), system.lattice(words)
+        arcs, arc_words = system.plain_lattice(words)
+        assert len(arc_words) == len(arcs.score_A) <= len(lattice)
         np.testing.assert_allclose(
             rescored(lattice, system.weights.dense_D * used(system), system.weights.sparse_F).score_A,
             lattice.score_A,
             atol=1e-9,
         )
-        assert again.translate(words)[0].score == pytest.approx(system.translate(words)[0].score)
-        paths = nbest(lattice, distinct=False)
         every = system.with_search(distinct=False, nbest=10**6).translate(words)
+        assert lattice.best().words == tuple(every[0].words)
+        if linear:
+            best = system.with_weights(higher).with_search(nbest=1).translate(words)[0]
+            assert best.score == pytest.approx(1.5 * every[0].score)
+        paths = nbest(lattice, distinct=False)
         assert [path.score for path in paths] == pytest.approx([one.score for one in every], abs=1e-6)
         for path in paths[:200]:
             arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)
             derivation = system.derivation(space, arcs.label_A[arcs.label_A >= 0].tolist())
+            assert path.words == tuple(derivation.words)
             assert derivation.score == pytest.approx(path.score, abs=1e-9)
             expected = derivation.features_D[columns]
-            sums = [name.startswith("Sparse") for name in names]
             expected[sums] = 0.0
             np.testing.assert_allclose(arcs.dense_AD.sum(axis=0), expected * used(system), atol=1e-9)
             assert sorted(arcs.sparse_ids_M) == sorted(system.step_features(derivation)[1])
@@ -296,29 +304,30 @@ def test_a_hard_term_is_in_every_translation(system: AnySystem, source: str) -> 
         assert all(scores[tuple(d.words)] >= d.score - 1e-9 for d in hard)
 
 
+def span_of(text: str) -> Span:
+    """A span as lines have it: `2` or `2-4`, the last word included."""
+    first, _, last = text.partition("-")
+    return int(first), int(last or first) + 1
+
+
 def test_lines_and_explanations(system: AnySystem) -> None:
     for words in SENTENCES:
         for derivation in system.with_search(nbest=2).translate(words):
-            fields = system.nbest_line(4, derivation).split(" ||| ")
-            assert fields[:2] == ["4", " ".join(derivation.words)]
-            assert float(fields[3]) == pytest.approx(derivation.score, rel=1e-6)
-            assert len(fields[4].split()) == len(derivation.blocks) == len(system.orientations(derivation))
-            assert f"sum {derivation.score:.4f}" in system.explain(words, derivation)
+            [line] = Style().line(system.nbest_line(4, derivation), 1)
+            assert (line.sentence, line.text.split()) == (4, derivation.words)
+            assert line.total == pytest.approx(derivation.score, rel=1e-6)
+            features = [value for _, values in system.shown_features(derivation) for value in values]
+            assert line.values == pytest.approx(features, rel=1e-6)
+            written = [tuple(map(span_of, block.split("="))) for block in line.fields[4].split()]
+            sources = [step.source_span for step in derivation.blocks]
+            assert written == list(zip(sources, derivation.target_spans, strict=True))
+            assert len(system.orientations(derivation)) == len(derivation.blocks)
             parts = [weight * value for _, weight, value in system.contributions(derivation)]
             assert sum(parts) == pytest.approx(derivation.features_D @ system.weights_D)
             assert all(parts)
             assert [*map(abs, parts)] == sorted(map(abs, parts), reverse=True)
-
-
-def test_the_sparse_features_of_steps_add_up_to_their_sum(system: AnySystem) -> None:
-    sums = np.array([name.startswith(("binary", "Sparse")) for name in system.feature_names])
-    fired = 0
-    for words in SENTENCES:
-        for derivation in system.translate(words)[:20]:
-            offsets_N1, ids_A = system.step_features(derivation)
-            assert len(offsets_N1) == len(derivation.steps) + 1
-            assert offsets_N1[-1] == len(ids_A)
-            charged = (system.weights_D * derivation.features_D)[sums].sum()
-            assert system.weights.sparse_F[ids_A].sum() == pytest.approx(charged, abs=1e-9)
-            fired += len(ids_A)
-    assert bool(fired) == (system.features is not None and len(system.features) > 0)
+            text = system.explain(words, derivation)
+            assert text.count("->") == len(derivation.blocks)
+            shown = [float(row.rsplit("=", 1)[1]) for row in text.splitlines() if " × " in row]
+            assert not shown or shown == pytest.approx(parts, abs=1e-4)
+            assert f"sum {derivation.score:.4f}" in text

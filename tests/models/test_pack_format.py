@@ -108,12 +108,9 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.
     [
         member("../outside"),
         member("/tmp/xlate-outside"),
-        member("demo/../../outside"),
         member("demo/more"),
         member("demo/config.yaml"),
         member("demo/link", tarfile.SYMTYPE, "/etc/passwd"),
-        member("demo/hard", tarfile.LNKTYPE, "../outside"),
-        member("demo/device", tarfile.CHRTYPE),
     ],
     ids=lambda m: m.name,
 )
@@ -141,56 +138,50 @@ def test_foreign_files(tmp_path: Path, write: Callable[[Path], object]) -> None:
         unpacked(tmp_path / "file.tar")
 
 
-@pytest.mark.parametrize("name", ["../a", "/a", "a/../b", "", ".", "a//b"])
+@pytest.mark.parametrize("name", ["../a", "/a", "a/../b", "."])
 def test_names_that_lead_outside(tmp_path: Path, name: str) -> None:
     raw = Pack("1", [], {name: (1, "0")}).to_bytes()
     with pytest.raises(InputError, match="damaged"):
         Pack.from_bytes(raw, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"format": "xlate-pack-9"}, "not a packed run"),
-        ({"sha256": None}, "SHA-256"),
-        ({"xlate": "9"}, "SHA-256"),
-        ({"sentences": [{"source": "a", "output": "b"}], "sha256": seal}, "damaged"),
-    ],
-)
-def test_a_changed_mark(tmp_path: Path, change: dict[str, object], message: str) -> None:
-    held = {**json.loads(Pack("1", [], {}).to_bytes()), **change}
-    if held["sha256"] is seal:
-        held["sha256"] = seal({key: value for key, value in held.items() if key != "sha256"})
-    for raw in (json.dumps(held), "{}", "{"):
-        with pytest.raises(InputError, match=message if raw != "{}" and raw != "{" else "not a packed run"):
+def test_a_changed_mark(tmp_path: Path) -> None:
+    held = json.loads(Pack("1", [], {}).to_bytes())
+    unlike = {key: value for key, value in held.items() if key != "sha256"}
+    unlike["sentences"] = [{"source": "a", "output": "b"}]
+    for raw, message in (
+        ("{", "not a packed run"),
+        ("{}", "not a packed run"),
+        (json.dumps({**held, "format": "xlate-pack-9"}), "not a packed run"),
+        (json.dumps({**held, "xlate": "9"}), "SHA-256"),
+        (json.dumps({**unlike, "sha256": seal(unlike)}), "damaged"),
+    ):
+        with pytest.raises(InputError, match=message):
             Pack.from_bytes(raw.encode(), tmp_path)
 
 
-def test_a_damaged_folder(tmp_path: Path) -> None:
-    packed(tmp_path / "run")
-    mark = tmp_path / "run" / MARK
-    mark.write_text(mark.read_text().replace("the house", "the horse"))
-    with pytest.raises(InputError, match="damaged"):
-        read_pack(tmp_path / "run")
-    for name, content, words in (
-        ("empty", b"", "not a complete packed run(?s:.*)0 bytes(?s:.*)8 bytes"),
-        ("changed", b"seed: 2\n", "a damaged packed run(?s:.*)SHA-256"),
-        ("gone", None, "not a complete packed run(?s:.*)no such file"),
-    ):
-        packed(tmp_path / name)
-        file = tmp_path / name / "config.yaml"
-        file.unlink() if content is None else file.write_bytes(content)
-        with pytest.raises(InputError, match=rf"config\.yaml: {words}"):
-            unpacked(tmp_path / name)
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not a complete packed run(?s:.*)0 bytes(?s:.*)8 bytes"),
+        (b"seed: 2\n", "a damaged packed run(?s:.*)SHA-256"),
+        (None, "not a complete packed run(?s:.*)no such file"),
+    ],
+)
+def test_a_damaged_folder(tmp_path: Path, content: bytes | None, words: str) -> None:
+    packed(tmp_path)
+    file = tmp_path / "config.yaml"
+    file.unlink() if content is None else file.write_bytes(content)
+    with pytest.raises(InputError, match=rf"config\.yaml: {words}"):
+        unpacked(tmp_path)
 
 
-@pytest.mark.parametrize("link", ["more", "work/lm/more", "work/more"])
-def test_no_link_leads_out_of_a_packed_run(tmp_path: Path, link: str) -> None:
+def test_no_link_leads_out_of_a_packed_run(tmp_path: Path) -> None:
     packed(tmp_path / "run")
-    (tmp_path / "run" / link).symlink_to(tmp_path / "run" / "work")
+    (tmp_path / "run/work/lm/more").symlink_to(tmp_path / "run" / "work")
     assert unpacked(tmp_path / "run") == tmp_path / "run"
     packed(tmp_path / "other")
-    (tmp_path / "other" / link).symlink_to(tmp_path / "run" / "work")
+    (tmp_path / "other/work/lm/more").symlink_to(tmp_path / "run" / "work")
     with pytest.raises(InputError, match=r"more: a path that leads out of the packed run(?s:.*)a link to"):
         unpacked(tmp_path / "other")
 
@@ -212,20 +203,14 @@ def test_a_folder_that_a_run_was_unpacked_into(archive: Path, tmp_path: Path) ->
     assert unpacked(tmp_path / "missing") == tmp_path / "missing"
 
 
-@pytest.mark.parametrize(
-    ("answer", "fits"),
-    [
-        (("a house", -2.0), True),
-        (("a house", -2.00009), True),
-        (("a house", -2.0002), False),
-        (("a horse", -2.0), False),
-    ],
-)
-def test_sentences_are_compared(tmp_path: Path, answer: tuple[str, float], fits: bool) -> None:
+def test_sentences_are_compared(tmp_path: Path) -> None:
     pack = packed(tmp_path / "run")
-    answers = {"das Haus": ("the house", -1.5), "ein „Haus“": answer}
-    if fits:
+
+    def check(output: str, score: float) -> None:
+        answers = {"das Haus": ("the house", -1.5), "ein „Haus“": (output, score)}
         check_sentences(tmp_path, pack, answers.__getitem__)
-        return
-    with pytest.raises(InputError, match=r"sentence 2 of 2(?s:.*)ein „Haus“(?s:.*)" + answer[0] + "(?s:.*)a house"):
-        check_sentences(tmp_path, pack, answers.__getitem__)
+
+    check("a house", -2.00009)
+    for output, score in (("a house", -2.0002), ("a horse", -2.0)):
+        with pytest.raises(InputError, match=rf"sentence 2 of 2(?s:.*)ein „Haus“(?s:.*){output}(?s:.*)a house"):
+            check(output, score)

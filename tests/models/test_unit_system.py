@@ -17,7 +17,6 @@ SPARSE = with_sparse(RNG, PHRASES)
 ONES = np.ones(len(SPARSE.sparse or ()))
 REFUSED = {
     "too few floats": lambda: PhraseDecoder(PHRASES, np.ones(PHRASES.size - 1), PhraseSearch()),
-    "too many floats": lambda: HierarchicalDecoder(RULES, np.ones(RULES.size + 1), RuleSearch()),
     "no number": lambda: HierarchicalDecoder(RULES, np.full(RULES.size, np.nan), RuleSearch()),
     "sparse weights of a model without": lambda: HierarchicalDecoder(
         RULES, np.ones(RULES.size), RuleSearch(), sparse_F=np.ones(1)
@@ -29,7 +28,6 @@ REFUSED = {
         SPARSE, np.ones(SPARSE.size), PhraseSearch(), sparse_F=ONES * np.inf
     ),
     "readable cubes": lambda: PhraseDecoder(PHRASES, np.ones(PHRASES.size), PhraseSearch(algorithm="cube"), fast=False),
-    "readable cubes of rules": lambda: HierarchicalDecoder(RULES, np.ones(RULES.size), RuleSearch(), fast=False),
 }
 
 

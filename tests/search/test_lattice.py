@@ -41,42 +41,18 @@ def test_the_first_paths_are_the_best_of_each_text(most):
             assert totals == pytest.approx(sorted(best.values(), reverse=True)[:most])
             assert totals == pytest.approx([best[path.words] for path in found])
             assert len({path.words for path in found}) == len(found)
-            for path in found:
-                ends = lattice.graph.target_A[path.arcs]
-                assert ends[-1] == lattice.graph.nodes - 1
-                assert lattice.graph.source_A[path.arcs].tolist() == [0, *ends[:-1].tolist()]
-
-
-def test_derivations_of_words():
-    model, _ = model_and_arpa(2, others=False)
-    lattice = BlockDecoder(model, EXACT).lattice(list("abab"))
-    by_words: dict[tuple[str, ...], list[list[int]]] = {}
-    for path in nbest(lattice, distinct=False):
-        by_words.setdefault(path.words, []).append(path.arcs.tolist())
-    assert max(map(len, by_words.values())) > 1
-    for words, paths in by_words.items():
-        found = lattice.derivations_of(words)
-        assert sorted(found.arc_B[path].tolist() for path in all_paths(found.graph)) == sorted(paths)
-    assert is_empty(lattice.derivations_of(["q"]))
-    assert is_empty(lattice.derivations_of([]))
 
 
 def test_pruning_keeps_the_paths_near_the_best_one():
     model, _ = model_and_arpa(3, others=False)
     lattice = BlockDecoder(model, EXACT).lattice(list("abca"))
     every = nbest(lattice, distinct=False)
-    sizes = [len(lattice)]
     for margin in (8.0, 3.0, 1.0, 0.0):
         pruned = lattice.pruned(margin)
-        found = [(path.words, path.score) for path in nbest(pruned, distinct=False)]
-        near = [(path.words, path.score) for path in every if path.score > every[0].score - margin + 1e-9]
-        assert set(near) <= set(found)
-        on_near = {arc for path in every if path.score > every[0].score - margin - 1e-9 for arc in path.arcs.tolist()}
-        assert len(pruned) == max(len(on_near), len(every[0].arcs))
-        sizes.append(len(pruned))
+        near = [path for path in every if path.score > every[0].score - margin - 1e-9]
+        assert len(pruned) == len({arc for path in near for arc in path.arcs.tolist()})
+        assert {path.words for path in near} <= {path.words for path in nbest(pruned)}
         np.testing.assert_allclose(rescored(pruned, *weights_of(model)).score_A, pruned.score_A, atol=1e-12)
-    assert sizes == sorted(sizes, reverse=True)
-    assert len(set(sizes)) > 3
     assert len(nbest(pruned)) == 1
     assert nbest(lattice.pruned(0.0, keep=every[-1].arcs))[-1].words == every[-1].words
 
@@ -88,6 +64,8 @@ def test_the_example_of_a_lattice():
     ids, offsets_C1, _ = example.arcs.flat_ids()
     assert ids.tolist() == lattice.arcs.sparse_ids_M.tolist()
     assert offsets_C1.tolist() == lattice.arcs.sparse_offsets_A1.tolist()
+    for words in (["q"], []):
+        assert is_empty(lattice.derivations_of(words))
     local = BlockDecoder(model, replace(EXACT, partition="local")).lattice(list("abc"))
     with pytest.raises(InputError, match="linear in the weights"):
         local.example(local.derivations_of(local.best().words))

@@ -107,13 +107,11 @@ def test_references_with_no_word_of_the_lattice_and_none():
 def test_an_example_wants_all_derivations_of_its_oracles():
     for lattice, references in cases(6, length=4):
         example = oracle_example(lattice, references, count=3)
-        assert example is not None
         words = {oracle.path.words for oracle in lattice_oracle(lattice, references, count=3) if oracle.bleu > 0}
         expected = [path.arcs.tolist() for path in nbest(lattice, distinct=False) if path.words in words]
         target = validated(example).target
         assert sorted(target.arc_B[path].tolist() for path in all_paths(target.graph)) == sorted(expected)
         small = oracle_example(lattice, references, count=3, margin=0.0)
-        assert small is not None
         assert len(all_paths(validated(small).target.graph)) == len(expected)
         assert small.arcs.candidates <= example.arcs.candidates
     assert oracle_example(lattice, [["q"]]) is None

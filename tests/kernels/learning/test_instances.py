@@ -25,30 +25,32 @@ from xlate.losses.local_softmax import LocalSoftmax
 from xlate.updates.rule import UpdateRule
 
 DENSE, SPARSE, SINK = 3, 9, -4.0
+PLAIN, SOFTMAX = UpdateRule(), LocalSoftmax(SINK)
 BATCHES = ragged_batches(two_level=False, extras=False, dense=DENSE, sparse=SPARSE, max_instances=6)
 
 
-def run(batch: CandidateBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.ndarray, **options: Any) -> float:
+def run(
+    batch: CandidateBatch,
+    order: np.ndarray,
+    weights_W: np.ndarray,
+    eta_W: np.ndarray,
+    *,
+    rule: UpdateRule = PLAIN,
+    loss: Any = SOFTMAX,
+    use_sparse: bool = True,
+    kernel: Any = instance_pass,
+    slope: Any = None,
+) -> tuple[float, float, np.ndarray]:
     """The pass on one vector of all weights, dense ones first; `eta_W` holds one step for all sparse ones.
 
-    With `sums_W` weights are averaged: it takes the sums of all values they had, the last ones included.
+    Returns loss and curvature, and the weights, or their averages if the rule averages them.
     """
-    sums_W, loss = options.get("sums_W"), options.get("loss", LocalSoftmax(SINK))
-    rule = UpdateRule(
-        options.get("adaptive", False), options.get("l1", 0.0), options.get("l2", 0.0),
-        average=sums_W is not None, project=options.get("project", False),
-    )  # fmt: skip
     learned = rule.learned(weights_W[:DENSE], weights_W[DENSE:])
     etas = eta_W[:DENSE], float(eta_W[-1])
-    steps = Steps(loss.numbers_array, rule.compiled(*etas), options.get("use_sparse", True), "curvatures" in options)
-    state = np.ones(1, np.uint64)
-    slope = options.get("slope", loss.slope.pointer)
-    met, curvature = options.get("kernel", instance_pass)(order, batch.arrays(), learned, steps, slope, state)
-    means = rule.result(learned, *etas)
-    if sums_W is not None:
-        sums_W += np.concatenate(means) * (learned.clock_1[0] + 1)
-    options.get("curvatures", []).append(curvature)
-    return met
+    steps = Steps(loss.numbers_array, rule.compiled(*etas), use_sparse, True)
+    slope = loss.slope.pointer if slope is None else slope
+    met, curvature = kernel(order, batch.arrays(), learned, steps, slope, np.ones(1, np.uint64))
+    return met, curvature, np.concatenate(rule.result(learned, *etas))
 
 
 def vectors(batch: CandidateBatch) -> np.ndarray:
@@ -77,17 +79,15 @@ def eager_epoch(
     margin: float | None = None,
     l1: float = 0.0,
     l2: float = 0.0,
-    path: list[np.ndarray] | None = None,
-    curvatures: list[float] | None = None,
-) -> float:
-    """Table II with a step for each weight, floats above 0 set to 0 after every candidate; returns the loss.
+) -> tuple[float, float, list[np.ndarray]]:
+    """Table II with a step for each weight, floats above 0 set to 0 after every candidate.
 
-    Before each step all sparse weights shrink. `path` takes down the weights at the beginning and after every step.
+    Before each step all sparse weights shrink. Returns loss, curvature, and the weights at the beginning and after
+    every step.
     """
     vectors_CW, loss, curvature = vectors(batch), 0.0, 0.0
     floats = np.arange(DENSE + SPARSE) < DENSE
-    path = [] if path is None else path
-    path.append(weights_W.copy())
+    path = [weights_W.copy()]
     for i in order:
         positives, negatives = split(batch, i)
         for positive in positives:
@@ -113,9 +113,7 @@ def eager_epoch(
                     moved = floats & (eta_W != 0)
                     weights_W[moved] = np.minimum(weights_W[moved], 0)
             path.append(weights_W.copy())
-    if curvatures is not None:
-        curvatures.append(curvature)
-    return loss
+    return loss, curvature, path
 
 
 def steps(dense: float | list[float], sparse: float) -> np.ndarray:
@@ -133,51 +131,44 @@ def random_start(batch: CandidateBatch, seed: int) -> tuple[np.ndarray, np.ndarr
     return order, random.normal(size=DENSE + SPARSE)
 
 
-PLAIN = {"etas": (0.1, 0.2)}
-OPTIONS: list[dict[str, Any]] = [
-    {"etas": (0.3, 0.3)},
-    {"etas": (0.0, 0.2)},
-    {"etas": (0.2, 0.0), "project": True},
-    {"etas": ([0.1, 0.0, 0.3], 0.1), "project": True},
-    {**PLAIN, "l1": 0.3},
-    {**PLAIN, "l1": 1e-3},
-    {**PLAIN, "l2": 0.4},
-    {**PLAIN, "margin": 0.0},
-    {**PLAIN, "margin": 1.0},
+# Steps of dense and of sparse weights, the margin of the hinge if it is the loss, and the rest of the rule.
+ETAS = (0.1, 0.2)
+CASES: list[tuple[Any, float | None, dict[str, Any]]] = [
+    ((0.3, 0.3), None, {}),
+    ((0.0, 0.2), None, {}),
+    ((0.2, 0.0), None, {"project": True}),
+    (([0.1, 0.0, 0.3], 0.1), None, {"project": True}),
+    (ETAS, None, {"l1": 0.3}),
+    (ETAS, None, {"l1": 1e-3}),
+    (ETAS, None, {"l2": 0.4}),
+    (ETAS, 0.0, {}),
+    (ETAS, 1.0, {}),
 ]
 
 
 @settings(max_examples=150, deadline=None)
-@given(BATCHES, st.integers(0, 999), st.sampled_from(OPTIONS), st.booleans())
-def test_an_epoch_equals_its_eager_twin(
-    batch: CandidateBatch, seed: int, options: dict[str, Any], average: bool
-) -> None:
+@given(BATCHES, st.integers(0, 999), st.sampled_from(CASES), st.booleans())
+def test_an_epoch_equals_its_eager_twin(batch: CandidateBatch, seed: int, case: Any, average: bool) -> None:
     """Table II with steps by weight, projection, shrinkage put off, averages, margins; loss and curvature."""
+    etas, margin, held = case
     order, weights_W = random_start(batch, seed)
-    given_W, options = steps(*options["etas"]), {key: value for key, value in options.items() if key != "etas"}
-    expected_W, before_W, sums_W = weights_W.copy(), weights_W.copy(), np.zeros(DENSE + SPARSE)
-    path: list[np.ndarray] = []
-    curvatures: list[float] = []
-    found: list[float] = []
-    expected = eager_epoch(batch, order, expected_W, given_W, **options, path=path, curvatures=curvatures)
-    kernel = {key: value for key, value in options.items() if key != "margin"}
-    if "margin" in options:
-        kernel["loss"] = Hinge(margin=options["margin"])
-    loss = run(batch, order, weights_W, given_W, **kernel, sums_W=sums_W if average else None, curvatures=found)
-    assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    eta_W, expected_W, before_W = steps(*etas), weights_W.copy(), weights_W.copy()
+    expected, curvature, path = eager_epoch(batch, order, expected_W, eta_W, margin=margin, **held)
+    loss = SOFTMAX if margin is None else Hinge(margin=margin)
+    *found, mean_W = run(batch, order, weights_W, eta_W, rule=UpdateRule(average=average, **held), loss=loss)
+    assert found == pytest.approx([expected, curvature], rel=1e-6, abs=1e-9)
     close(weights_W, expected_W)
-    assert found == pytest.approx(curvatures, rel=1e-6, abs=1e-9)
     if average:
-        close(sums_W / len(path), np.mean(path, axis=0))
-    if "l1" not in options and "l2" not in options:
-        assert weights_W[given_W == 0].tolist() == before_W[given_W == 0].tolist()
+        close(mean_W, np.mean(path, axis=0))
+    if not held.keys() & {"l1", "l2"}:
+        assert weights_W[eta_W == 0].tolist() == before_W[eta_W == 0].tolist()
 
 
 def test_sparse_weights_that_are_not_used_do_not_count(rng: np.random.Generator) -> None:
     batch = random_batch(rng, 30)
     loud_W, silent_W = np.concatenate([np.zeros(DENSE), rng.normal(size=SPARSE)]), np.zeros(DENSE + SPARSE)
-    loud = run(batch, np.arange(30), loud_W, steps(0.1, 0.0), use_sparse=False)
-    assert loud == run(batch, np.arange(30), silent_W, steps(0.1, 0.0))
+    loud, *_ = run(batch, np.arange(30), loud_W, steps(0.1, 0.0), use_sparse=False)
+    assert loud == run(batch, np.arange(30), silent_W, steps(0.1, 0.0))[0]
     assert loud_W[:DENSE].tolist() == silent_W[:DENSE].tolist()
     assert measure(batch, loud_W, use_sparse=False) == measure(batch, silent_W) != measure(batch, loud_W)
 
@@ -219,8 +210,7 @@ def naive_errors(batch: CandidateBatch, scores_C: np.ndarray) -> int:
 
 def measure(batch: CandidateBatch, weights_W: np.ndarray, use_sparse: bool = True) -> tuple[int, float, int]:
     everything_I = np.arange(len(batch), dtype=np.int64)
-    loss = LocalSoftmax(SINK)
-    given = use_sparse, loss.numbers_array, loss.slope.pointer
+    given = use_sparse, SOFTMAX.numbers_array, SOFTMAX.slope.pointer
     return prediction_errors(everything_I, batch.arrays(), weights_W[:DENSE], weights_W[DENSE:], *given)
 
 
@@ -234,7 +224,7 @@ def test_errors_and_loss_equal_the_definitions(batch: CandidateBatch, seed: int,
         batch.dense_CD[:] = batch.dense_CD.round()
     errors, loss, positives = measure(batch, weights_W)
     scores_C = vectors(batch) @ weights_W
-    expected = LocalSoftmax(SINK)(
+    expected = SOFTMAX(
         torch.as_tensor(scores_C), torch.as_tensor(batch.gain_CG[:, 0]), torch.as_tensor(batch.candidate_offsets_I1)
     )
     assert loss == pytest.approx(float(expected), rel=1e-8, abs=1e-8)
@@ -266,12 +256,12 @@ def large_instances(seed: int) -> CandidateBatch:
 
 def test_a_pass_over_large_instances_equals_that_over_pairs_written_out() -> None:
     given = large_instances(1)
-    order, ends, loss = np.array([0, 1, 2, 4, 3, 5, 4, 2]), [], LocalSoftmax(-4.0)
+    order, ends = np.array([0, 1, 2, 4, 3, 5, 4, 2]), []
     for one in (given, crossed(given, SIZE)):
-        weights_D, weights_F, rule = np.zeros(2), np.zeros(SIZE), UpdateRule()
-        steps = Steps(loss.numbers_array, rule.compiled(np.full(2, 0.01), 0.01))
-        learned, state = rule.learned(weights_D, weights_F), np.ones(1, np.uint64)
-        total, _ = instance_pass(order, one.arrays(), learned, steps, loss.slope.pointer, state)
+        weights_D, weights_F = np.zeros(2), np.zeros(SIZE)
+        steps = Steps(SOFTMAX.numbers_array, PLAIN.compiled(np.full(2, 0.01), 0.01))
+        given_to = PLAIN.learned(weights_D, weights_F), steps, SOFTMAX.slope.pointer, np.ones(1, np.uint64)
+        total, _ = instance_pass(order, one.arrays(), *given_to)
         if one is given:
             score_C = crossed_scores(one.arrays(), weights_D, weights_F)
         else:

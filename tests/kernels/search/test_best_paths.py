@@ -9,13 +9,23 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.kernels.search.lattices import all_paths
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths, sample_paths
+from xlate.kernels.search.lattice_passes import ArcGraph
+
+Arcs = list[tuple[int, int, int, float]]
 
 
-def small_graph(seed: int) -> tuple[list[tuple[int, int, int, float]], int, int]:
-    """Arcs (source, target, label, score) from node 0 to the last node, with one that leads nowhere."""
+def graph_of(arcs: Arcs, goal: int, nodes: int) -> GraphArcs:
+    """A graph of arcs (source, target, label, score)."""
+    source, target, label, score = zip(*arcs, strict=True)
+    return GraphArcs(*(np.array(column, np.int32) for column in (source, target, label)), np.array(score), goal, nodes)
+
+
+def small_graph(seed: int, goal: int = 5) -> GraphArcs:
+    """A graph whose node 5 is the last, with an arc to a node that leads nowhere."""
     generator = np.random.default_rng(seed)
-    arcs = []
+    arcs: Arcs = []
     for source in range(5):
         for target in range(source + 1, 6):
             # One way to end, as in a search graph: the last label is left out of a path.
@@ -23,39 +33,23 @@ def small_graph(seed: int) -> tuple[list[tuple[int, int, int, float]], int, int]
                 arcs.append((source, target, len(arcs), float(generator.normal())))
         if source == 2:
             arcs.append((source, 6, len(arcs), 3.0))
-    return arcs, 5, 7
-
-
-def every_path(arcs: list[tuple[int, int, int, float]], goal: int) -> dict[tuple[int, ...], float]:
-    """The labels of each path but for the last, and its score."""
-    found: dict[tuple[int, ...], float] = {}
-    waiting: list[tuple[int, tuple[int, ...], float]] = [(0, (), 0.0)]
-    while waiting:
-        node, labels, score = waiting.pop()
-        if node == goal:
-            found[labels] = score
-        waiting += [(t, (*labels, label), score + w) for s, t, label, w in arcs if s == node]
-    return found
-
-
-def columns(arcs: list[tuple[int, int, int, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    source, target, label, score = zip(*arcs, strict=True)
-    return (*(np.array(column, np.int32) for column in (source, target, label)), np.array(score))
+    return graph_of(arcs, goal, 7)
 
 
 @pytest.mark.parametrize("scale", [0.5, 2.0])
 def test_paths_are_drawn_as_often_as_their_share(scale: float) -> None:
-    arcs, goal, nodes = small_graph(3)
-    paths = every_path(arcs, goal)
-    whole = math.log(sum(math.exp(scale * score) for score in paths.values()))
-    graph, draws = GraphArcs(*columns(arcs), goal, nodes), 40_000
+    graph, draws = small_graph(3), 40_000
+    weights = {
+        tuple(graph.label_A[path[:-1]].tolist()): math.exp(scale * graph.score_A[path].sum())
+        for path in all_paths(ArcGraph(graph.source_A, graph.target_A, graph.goal + 1))
+    }
+    shares = {path: weight / sum(weights.values()) for path, weight in weights.items()}
     found, again = (sample_paths(graph, scale, draws, np.random.default_rng(7)) for _ in range(2))
     assert all(map(np.array_equal, found, again))
     offsets, labels, count_N = found
     drawn = [tuple(labels[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
     assert count_N.sum() == draws
     assert len(set(drawn)) == len(drawn)
-    shares = {path[:-1]: math.exp(scale * score - whole) for path, score in paths.items()}
     assert shares[drawn[0]] == max(shares[path] for path in drawn)
     times = Counter(dict(zip(drawn, count_N.tolist(), strict=True)))
     assert times.keys() <= shares.keys()
@@ -64,8 +58,7 @@ def test_paths_are_drawn_as_often_as_their_share(scale: float) -> None:
 
 
 def test_a_graph_without_a_goal_has_no_paths() -> None:
-    arcs, _, nodes = small_graph(4)
-    found = sample_paths(GraphArcs(*columns(arcs), -1, nodes), 1.0, 10, np.random.default_rng(1))
+    found = sample_paths(small_graph(4, goal=-1), 1.0, 10, np.random.default_rng(1))
     assert [part.tolist() for part in found] == [[0], [], []]
 
 
@@ -73,4 +66,4 @@ def test_a_graph_without_a_goal_has_no_paths() -> None:
 def test_of_equal_paths_the_oldest_or_the_newest_goes_on(newest_first: bool, expected: list[int]) -> None:
     arcs = [(0, 1, 0, 0.0), (0, 3, 1, 0.0), (1, 2, 2, 0.0), (2, 3, 2, 0.0), (3, 4, -1, 0.0)]
     texts = Texts(np.arange(4), np.arange(3, dtype=np.int32), distinct=True, newest_first=newest_first)
-    assert k_best_paths(GraphArcs(*columns(arcs), 4, 5), texts, 9)[1].tolist() == expected
+    assert k_best_paths(graph_of(arcs, 4, 5), texts, 9)[1].tolist() == expected

@@ -6,20 +6,12 @@ import numpy as np
 import pytest
 
 from tests.parts import from_python
+from tests.search.test_beam import Space
 from xlate.kernels.lm import SAID
 from xlate.kernels.search import cube_heap, hypotheses
 from xlate.kernels.search.cube_heap import no_cubes
-from xlate.kernels.search.hypotheses import (
-    Limits,
-    high,
-    join,
-    key_of,
-    low,
-    no_hypotheses,
-    survivors,
-    with_room,
-)
-from xlate.search.beam import Move, SearchGraph, SearchSpace, search_graph
+from xlate.kernels.search.hypotheses import Limits, join, key_of, no_hypotheses, survivors, with_room
+from xlate.search.beam import Move, SearchGraph, search_graph
 
 LEVELS, WIDTH = 6, 40
 add_move = from_python(hypotheses.add_move)
@@ -47,25 +39,11 @@ def future(state: tuple[int, int, int]) -> float:
     return 0.5 * (state[1] % 3)
 
 
-class RandomSpace(SearchSpace[tuple[int, int, int]]):
+def random_space(seed: int) -> Space:
     """The random moves as a search space."""
-
-    start, levels = (0, 0, 0), LEVELS
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def expand(self, state: tuple[int, int, int]) -> list[Move]:
-        return moves_of(state, self.seed)
-
-    def future(self, state: tuple[int, int, int]) -> float:
-        return future(state)
-
-    def words_of(self, label: int) -> tuple[str, ...]:
-        raise NotImplementedError
-
-    def coverage(self, state: tuple[int, int, int]) -> int:
-        return state[0]
+    space = Space((0, 0, 0), LEVELS, lambda state: moves_of(state, seed), future)
+    space.coverage = lambda state: state[0]
+    return space
 
 
 def compiled(seed: int, limits: Limits) -> SearchGraph:
@@ -105,7 +83,7 @@ def compiled(seed: int, limits: Limits) -> SearchGraph:
 def test_the_store_equals_the_readable_beam(beam, group_beam, log_threshold):
     sizes = []
     for seed in range(4):
-        expected = search_graph(RandomSpace(seed), Limits(beam, group_beam, log_threshold, True))
+        expected = search_graph(random_space(seed), Limits(beam, group_beam, log_threshold, True))
         found = compiled(seed, Limits(beam, group_beam, log_threshold, True))
         for name in ("source_A", "target_A", "label_A", "score_A", "score_N", "best_arc_N"):
             assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
@@ -131,11 +109,6 @@ def test_growing_loses_nothing_and_every_word_counts(word):
     assert nodes["score"][1:].tolist() == [-float(number) for number in range(5_000)]
     assert arcs["target"].tolist() == [1 + number % 5_000 for number in range(10_000)]
     assert survivors(search, limits, 1).tolist() == list(range(1, 5_001))
-
-
-@pytest.mark.parametrize(("one", "other"), [(0, 0), (-1, 5), (5, -1), (2**31 - 1, -(2**31)), (-(2**31), 2**31 - 1)])
-def test_a_word_holds_two_numbers(one, other):
-    assert (high(join(one, other)), low(join(one, other))) == (one, other)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 30])

@@ -36,14 +36,14 @@ EACH_MODEL = pytest.mark.parametrize("name", [*MODES, "distortion"])
 
 
 def decoder_of(name: str, seed: int, more: bool = False, fast: bool = True, **search: Any):
-    """The decoder of a small random model, and its language model."""
+    """The decoder of a small random model."""
     if name == "distortion":
-        model, arpa = jumping(seed)
+        model, _ = jumping(seed)
         search = {"unknown_direct": 3.0, "unknown_model1": 7.0, **search}
-        return DistortionDecoder(with_more(model, seed) if more else model, DistortionSearch(**search), fast), arpa
-    model, arpa = model_and_arpa(seed)
+        return DistortionDecoder(with_more(model, seed) if more else model, DistortionSearch(**search), fast)
+    model, _ = model_and_arpa(seed)
     search = {"unknown_unigram": 3.0, "unknown_lexical": 7.0, **search}
-    return BlockDecoder(with_more(model, seed) if more else model, BlockSearch(mode=name, **search), fast), arpa
+    return BlockDecoder(with_more(model, seed) if more else model, BlockSearch(mode=name, **search), fast)
 
 
 def limits_of(name: str, seed: int) -> dict[str, Any]:
@@ -63,26 +63,19 @@ def parts(derivation) -> tuple:
 
 
 @EACH_MODEL
-@pytest.mark.parametrize("more", [False, True], ids=["own floats", "more floats"])
-def test_lists_without_limits_are_the_enumeration(name, more):
-    """All derivations with their scores; with equal words only the best; and the best alone."""
+def test_lists_without_limits_are_the_enumeration(name):
+    """All derivations with their scores, and the best alone."""
     every = {**EVERYTHING, "coverage_beam": 10**9} if name == "distortion" else EVERYTHING
     sizes = []
     for seed in range(10):
-        decoder, arpa = decoder_of(name, seed, more, **{**every, **limits_of(name, seed)})
+        decoder = decoder_of(name, seed, seed // 2 % 2 > 0, **{**every, **limits_of(name, seed)})
         for length in (1, 2, 3, 6 if seed == 9 else 4):
             words = random_words(np.random.default_rng(100 * seed + length), length)
-            oracle = enumerate_all(decoder.model, decoder.search, words, arpa)
+            oracle = enumerate_all(decoder.model, decoder.search, words)
             sizes.append(len(oracle))
             found = decoder.with_search(nbest=10**6, distinct=False).translate(words)
             assert [d.score for d in found] == pytest.approx([o.score for o in oracle], abs=1e-9)
             assert {(parts(d), tuple(d.words)) for d in found} == {(o.parts, o.words) for o in oracle}
-            best_of_text: dict[tuple, float] = {}
-            for one in oracle:
-                best_of_text.setdefault(one.words, one.score)
-            distinct = decoder.with_search(nbest=10**6).translate(words)
-            assert {tuple(d.words): d.score for d in distinct} == pytest.approx(best_of_text, abs=1e-9)
-            assert decoder.with_search(nbest=3).translate(words) == distinct[:3]
             assert decoder.translate(words)[0].score == pytest.approx(oracle[0].score, abs=1e-9)
     assert max(sizes) > (20 if name == "mon" else 40)
 
@@ -103,7 +96,7 @@ def test_kernel_equals_readable_search(name):
         }
         if name == "distortion":
             search |= {"coverage_beam": 1 + seed % 3}
-        fast, _ = decoder_of(name, seed, more=seed % 2 > 0, **search)
+        fast = decoder_of(name, seed, more=seed % 2 > 0, **search)
         slow = fast.changed(fast=False)
         for length in (1, 5, 9):
             words = random_words(np.random.default_rng(seed), length)
@@ -126,7 +119,7 @@ def test_narrower_searches_are_never_better(name):
     scores = np.zeros((12, len(limits)))
     for seed in range(len(scores)):
         words = random_words(np.random.default_rng(seed), 7)
-        scores[seed] = [decoder_of(name, seed, **one)[0].translate(words)[0].score for one in limits]
+        scores[seed] = [decoder_of(name, seed, **one).translate(words)[0].score for one in limits]
     assert (scores <= scores[:, :1] + 1e-12).all()
     assert (np.diff(scores[:, :5].mean(axis=0)) <= 0).all()
     assert (scores[:, 4:].mean(axis=0) < scores[:, 0].mean() - 0.001).all()

@@ -10,6 +10,7 @@ import pytest
 
 from tests.models.context.test_predicted import WORDS, models, places_of
 from tests.models.small_models import SOURCE
+from xlate.kernels.search.predictions import PhraseSpans
 from xlate.models.context.inspection import Quality, changes, influences, reliability
 from xlate.text.vocabulary import EncodedText
 
@@ -82,16 +83,17 @@ def test_features_are_counted_where_the_phrase_stands() -> None:
     row = next(p for p in range(len(table.source_phrases)) if table.source_phrases[p].tolist() == wanted)
     assert len(model.choices.of(np.array([row])).number_C)
     found = influences(model, row, text, ())
-    assert found.places == 3
-    expected: Counter[str] = Counter()
-    for sentence in SENTENCES:
-        around = ["<begin>", *sentence, "<end>"]
-        for start in range(len(sentence) - 1):
-            if sentence[start : start + 2] == ["a", "b"]:
-                for place, at in (("-1", start), ("-2", start - 1), ("+1", start + 3), ("+2", start + 4)):
-                    if 0 <= at < len(around) and around[at] in ("<begin>", "<end>", *SOURCE.words[3:]):
-                        expected[f"all[{place}]={around[at]}"] += 1
-    differing = {name: count for name, count in expected.items() if count < 3}
-    assert dict(zip(found.names, found.count_X.tolist(), strict=True)) == differing
+    spans = [
+        (sentence, start, start + 2, row)
+        for sentence, words in enumerate(SENTENCES)
+        for start in range(len(words))
+        if words[start : start + 2] == ["a", "b"]
+    ]
+    assert found.places == len(spans) == 3
+    _, ids = model.contexts.of(text, [], PhraseSpans(*np.array(spans).T))
+    counts = Counter(model.contexts.names(ids, table.source_phrases, SOURCE))
+    assert dict(zip(found.names, found.count_X.tolist(), strict=True)) == {
+        name: count for name, count in counts.items() if count < 3
+    }
     assert found.weight_XC @ found.share_C == pytest.approx(np.zeros(len(found.names)))
     assert found.share_C.tolist() == sorted(found.share_C.tolist(), reverse=True)

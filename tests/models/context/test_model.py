@@ -36,7 +36,6 @@ def test_scores_of_lists_change_as_the_floats_of_their_steps_do(seed: int, alone
     weights_D = random_weights(rng, full.size)
     decoder = PhraseDecoder(full, weights_D, PhraseSearch(algorithm="stack", options=50, nbest=30, stack=50))
     lists = listed([with_units(decoder, WORDS)], EncodedText.from_ids([np.array([3, 4])]), np.array([0, 1]))
-    assert lists.unit_PU is not None
     start_P, end_P = lists.unit_PU[:, START], lists.unit_PU[:, START] + lists.unit_PU[:, LENGTH]
     pair_P = lists.unit_PU[:, PAIR]
     spans, choice_P = chosen_in(model, WORDS, start_P, end_P, pair_P)

@@ -16,7 +16,7 @@ from xlate.candidates.context_instances import Translations
 from xlate.features.context import ContextFeatures, TargetFeatures
 from xlate.features.word_values import every_word
 from xlate.kernels.learning.candidates import crossed_ids
-from xlate.kernels.search.predictions import Predicted
+from xlate.kernels.search.predictions import PhraseSpans, Predicted
 from xlate.models.context.model import Classifier, ContextModel
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.derivation import COPIED
@@ -25,6 +25,7 @@ from xlate.models.phrase.model import PhraseModel, SentencePhrases
 from xlate.phrases.occurrences import listed_pairs
 from xlate.scoring.weights import Weights
 from xlate.search.settings import PhraseSearch
+from xlate.text.vocabulary import EncodedText
 
 SIZE = 1 << 12
 WORDS = ["b", "zz", "a", "c", "b"]
@@ -58,26 +59,15 @@ def by_hand(model: ContextModel, start: int, end: int) -> dict[int, float]:
     row = [p for p in range(len(table.source_phrases)) if table.source_phrases[p].tolist() == ids[start:end].tolist()]
     if not row:
         return {}
-    known = model.contexts.names(np.arange(len(model.contexts)), table.source_phrases, SOURCE)
-    names = {name: at for at, name in enumerate(known)}
-    around = ["<begin>", *WORDS, "<end>"]
-    context = [names["always"], 1 + row[0]]
-    places = {"-1": start - 1, "-2": start - 2, "first": start, "last": end - 1, "+1": end, "+2": end + 1}
-    for place, at in places.items():
-        if -1 <= at <= len(WORDS):
-            context.append(names.get(f"all[{place}]={around[at + 1]}", -1))
-    listed = model.choices.listed
-    first, last = listed.offsets_P1[row[0]], listed.offsets_P1[row[0] + 1]
-    scores = {}
-    for n in range(first, last):
+    spans = PhraseSpans(*(np.array([number]) for number in (0, start, end, row[0])))
+    _, context_ids = model.contexts.of(EncodedText.from_ids([ids]), [], spans)
+    listed, scores = model.choices.listed, {}
+    for n in range(listed.offsets_P1[row[0]], listed.offsets_P1[row[0] + 1]):
         pair = int(listed.pair_N[n])
-        ids_of = model.targets.of(np.array([pair]))[1]
-        total = 0.7 * np.float32(listed.log_share_N[n])
-        scores[pair] = total + sum(
+        scores[pair] = 0.7 * np.float32(listed.log_share_N[n]) + sum(
             model.weights.sparse_F[crossed_ids(np.int64([x]), np.int64([t]), SIZE)[0]]
-            for x in context
-            if x >= 0
-            for t in ids_of.tolist()
+            for x in context_ids.tolist()
+            for t in model.targets.of(np.array([pair]))[1].tolist()
         )
     if model.alone or not scores:
         return {pair: -np.log1p(np.exp(-score)) for pair, score in scores.items()}
@@ -118,26 +108,6 @@ def test_one_call_says_what_the_steps_say(alone: bool) -> None:
             np.testing.assert_allclose(found.log_C, expected.log_C, rtol=1e-12, atol=1e-12)
 
 
-def test_pairs_are_found_where_a_search_finds_them() -> None:
-    rng, seen = np.random.default_rng(0), 0
-    for seed in range(3):
-        model, phrases = models(seed)
-        found = model.predict(WORDS)
-        start_O = rng.integers(0, len(WORDS), 300)
-        end_O = np.minimum(start_O + rng.integers(1, 4, 300), len(WORDS))
-        pair_O = rng.integers(-1, len(phrases.table), 300)
-        rows = row_numbers(found.offsets_I1)
-        start_O, end_O = np.append(start_O, found.spans.start_I[rows]), np.append(end_O, found.spans.end_I[rows])
-        pair_O = np.append(pair_O, found.pair_C)
-        place_O = model.places_of_pairs(found, SentencePhrases(WORDS, start_O, end_O, pair_O))
-        known = places_of(found)
-        asked = zip(start_O.tolist(), end_O.tolist(), pair_O.tolist(), strict=True)
-        assert place_O.tolist() == [known.get(key, -1) for key in asked]
-        assert place_O[300:].tolist() == list(range(len(rows)))
-        seen += int((place_O < 0).sum())
-    assert seen > 100
-
-
 class OfTheSentence(PredictedScores):
     """The same predictions, none of which is known before."""
 
@@ -165,28 +135,39 @@ def test_pairs_that_cannot_be_options_are_left_out_beforehand(only: bool) -> Non
     assert fewer > 3
 
 
+def random_phrases(seed: int, predicted: Predicted, pairs: int) -> SentencePhrases:
+    """All predictions, and any phrases of the sentence: words that stand for themselves, and pairs wherever."""
+    rng, rows = np.random.default_rng(seed), row_numbers(predicted.offsets_I1)
+    start_O = rng.integers(0, len(WORDS), 300)
+    end_O = np.minimum(start_O + rng.integers(1, 4, 300), len(WORDS))
+    start_O, end_O = np.append(predicted.spans.start_I[rows], start_O), np.append(predicted.spans.end_I[rows], end_O)
+    return SentencePhrases(WORDS, start_O, end_O, np.append(predicted.pair_C, rng.integers(-1, pairs, 300)))
+
+
 def test_what_is_not_predicted_has_the_share_of_the_table() -> None:
-    model, phrases = models(4, longest=1)
-    scores = PredictedScores(model)
-    predicted = set(model.predict(WORDS).pair_C.tolist())
-    others = np.array([b for b in range(len(phrases.table)) if b not in predicted][:5])
-    asked = SentencePhrases(WORDS, np.zeros(5, int), np.ones(5, int), others)
-    found = scores.of(asked)[:, 0]
-    shares = phrases.table.scores_B4[others, 2]
-    assert found == pytest.approx(np.maximum(np.log(np.maximum(shares, 1e-300)), -100.0))
-    none = replace(scores, only=True).of(asked)
-    assert (none == -np.inf).all()
-    assert scores.of(SentencePhrases(WORDS, np.array([1]), np.array([2]), np.array([COPIED]))).tolist() == [[0.0]]
+    for seed in range(3):
+        model, phrases = models(seed)
+        predicted = model.predict(WORDS)
+        asked = random_phrases(seed, predicted, len(phrases.table))
+        known, keys = places_of(predicted), zip(*(column.tolist() for column in asked[1:]), strict=True)
+        place_O = np.array([known.get(key, -1) for key in keys])
+        assert place_O[: len(known)].tolist() == list(range(len(known)))
+        there_O, copied_O = place_O >= 0, asked.pair_O == COPIED
+        share_O = phrases.table.scores_B4[asked.pair_O, 2]
+        expected_O = np.where(there_O, predicted.log_C[place_O], np.log(np.maximum(share_O, 1e-300)))
+        expected_O = np.where(copied_O, 0.0, np.maximum(expected_O, -100.0))
+        assert PredictedScores(model).of(asked)[:, 0] == pytest.approx(expected_O)
+        only_O = PredictedScores(model, only=True).of(asked)[:, 0]
+        assert only_O == pytest.approx(np.where(there_O | copied_O, expected_O, -np.inf))
+        assert (~there_O & ~copied_O).sum() > 100
 
 
 def test_half_a_prediction_is_the_mean_of_probabilities() -> None:
-    model, _ = models(5)
+    model, phrases = models(5)
     found = model.predict(WORDS)
-    rows = row_numbers(found.offsets_I1)
-    given = SentencePhrases(WORDS, found.spans.start_I[rows], found.spans.end_I[rows], found.pair_C)
-    half = PredictedScores(model, share=0.5).of(given)[:, 0]
+    asked = random_phrases(5, found, len(phrases.table))
+    half = PredictedScores(model, share=0.5).of(asked)[: len(found.log_C), 0]
     assert np.exp(half) == pytest.approx((np.exp(found.log_C) + np.exp(found.share_C)) / 2, abs=1e-6)
-    assert PredictedScores(model).of(given)[:, 0] == pytest.approx(np.maximum(found.log_C, -100))
 
 
 def test_pruned_options_leave_every_word_its_best() -> None:

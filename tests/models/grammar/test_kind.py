@@ -11,9 +11,9 @@ from tests.formats.written_rules import scfg_of
 from tests.models.grammar.enumeration import random_grammar
 from tests.models.grammar.test_moses_system import ARPA
 from tests.models.small_models import random_arpa
-from xlate.cli.main import main
 from xlate.errors import InputError
 from xlate.formats.scfg import NO_LIMIT, glue_grammar, joined
+from xlate.jobs.translate import TokenizedText, Translator, say_counts
 from xlate.lm.model import NgramModel
 from xlate.models.grammar.kind import load_grammar, open_grammar, save_grammar
 from xlate.models.grammar.parsing import SynchronousGrammar
@@ -50,20 +50,11 @@ def write_cdec_system(folder: Path) -> Path:
     return folder / "cdec.ini"
 
 
-def translate(system: Path, *given: str) -> int:
-    folder = system.parent
-    return main(["translate", f"run={system}", f"input={folder / 'in'}", f"output={folder / 'out'}", *given])
-
-
 def test_a_system_of_cdec_translates_with_its_own_scores(system: Path) -> None:
-    nbest = system.parent / "nbest"
-    assert translate(system, "nbest=2", f"nbest_out={nbest}") == 0
-    assert (system.parent / "out").read_text(encoding="utf-8") == "do go not\nhouse zz\n\n"
-    first = nbest.read_text(encoding="utf-8").splitlines()[0].split(" ||| ")
+    found = [open_grammar(system, {}).translate(text.split())[0] for text in ("ne va pas", "maison zz", "")]
+    assert [" ".join(one.words) for one in found] == ["do go not", "house zz", ""]
     # Log probabilities are of base 10: three words and the end of the sentence; a word counts -log10(e).
-    expected = -(1 + 0.5) + 0.5 * 2 + 2 * -4 + 0.5 * 3 / 2.302585093
-    assert first[1] == "do go not"
-    assert float(first[3]) == pytest.approx(expected)
+    assert found[0].score == pytest.approx(-(1 + 0.5) + 0.5 * 2 + 2 * -4 + 0.5 * 3 / 2.302585093)
 
 
 def test_source_words_count_whatever_is_copied(system: Path) -> None:
@@ -95,20 +86,18 @@ def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
 ) -> None:
     caplog.set_level("INFO")
     system.write_text(INI.replace("limit=15", "limit=2"), encoding="utf-8")
-    assert translate(system) == 0
+    translator = Translator(TokenizedText(), open_grammar(system, {}))
+    found = [one.text for one in translator.translate(["ne va pas", "maison zz", ""])]
+    say_counts(translator.counts)
     assert "1 of 3 sentences have more words than a rule spans (the grammar's longest span=2)" in caplog.text
-    assert (system.parent / "out").read_text(encoding="utf-8") == "ne go pas\nhouse zz\n\n"
+    assert found == ["ne go pas", "house zz", ""]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("grammar", GRAMMAR + "[X] ||| ne [X,1] ||| not [2] ||| 1\n", "grammar:5: non-terminals that do not match"),
         ("grammar", GRAMMAR + "[X] ||| ne [Y,1] ||| not [1] ||| 1\n", "grammar:5: an unknown label"),
-        ("grammar", GRAMMAR + "[X] ||| [S,1] ||| [1] ||| 1\n", "grammar:5: rules that can be applied endlessly"),
-        ("weights", "Glue inf\n", "weights:1: not a weight"),
         ("cdec.ini", INI + "aligner=true\n", "cdec.ini:8: a system that aligns"),
-        ("cdec.ini", INI.replace("lm.arpa", "other.arpa"), "cdec.ini:6: a missing file"),
         ("cdec.ini", INI + "feature_function=Ngram\n", "cdec.ini:8: an unknown feature function"),
         ("cdec.ini", "formalism=fst\n", "not a system with a grammar"),
     ],
@@ -118,13 +107,6 @@ def test_files_that_cannot_be_used(system: Path, name: str, text: str, message: 
     with pytest.raises(InputError, match=message) as caught:
         open_grammar(system, {})
     assert caught.value.expected
-
-
-@pytest.mark.parametrize("given", ["lattice_out=l", "target=in"])
-def test_what_cannot_be_asked_of_it(system: Path, capsys: pytest.CaptureFixture[str], given: str) -> None:
-    key, _, value = given.partition("=")
-    assert translate(system, f"{key}={system.parent / value}") == 2
-    assert "bottom-up" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -1,4 +1,4 @@
-"""The left-to-right decoder against the enumeration of all derivations of the grammar."""
+"""The decoder, from left to right and bottom-up, against the enumeration of all derivations of the grammar."""
 
 from __future__ import annotations
 
@@ -12,18 +12,25 @@ from tests.models.hierarchical.small_hierarchical_models import (
     random_rules,
     with_structure,
 )
+from xlate.errors import InputError
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.moves import tree
 
 EXACT = {"stack": 10**9, "threshold": 0.0, "options": 1000, "pop_limit": 10**6, "nbest": 10**6, "distinct": False}
-SENTENCES = ["a", "d", "b a", "c a b", "b a c a", "a b zz c a", "d a b c a"]
+SENTENCES = ["a", "d", "zz a", "c a b", "b a c a", "a b zz c a", "d a b c a"]
+
+
+PLAIN, STRUCTURE = [(0, 10, False), (1, 2, False)], [(3, 2, True), (11, 10, True)]
 
 
 @pytest.mark.parametrize(
-    ("seed", "max_span", "structure"), [(0, 10, False), (1, 2, False), (2, 10, False), (3, 2, True), (11, 10, True)]
+    ("algorithm", "seed", "max_span", "structure"),
+    [
+        *((algorithm, *case) for algorithm in ("stack", "cube") for case in (*PLAIN, *STRUCTURE)),
+        *(("cky", *case) for case in PLAIN),
+    ],
 )
-@pytest.mark.parametrize("algorithm", ["stack", "cube"])
-def test_every_derivation_is_found(seed, max_span, structure, algorithm):
+def test_every_derivation_is_found(algorithm, seed, max_span, structure):
     rng = np.random.default_rng(seed)
     model, sparse_F = random_rules(rng, 2 if structure else 3), None
     if structure:
@@ -31,7 +38,7 @@ def test_every_derivation_is_found(seed, max_span, structure, algorithm):
     weights_D = random_rule_weights(rng, model.size)
     search = RuleSearch(algorithm=algorithm, max_span=max_span, **EXACT)
     decoder = HierarchicalDecoder(model, weights_D, search, sparse_F=sparse_F)
-    for sentence in SENTENCES[:-1] if structure else SENTENCES:
+    for sentence in SENTENCES[:5] if structure or algorithm == "cky" else SENTENCES:
         words = sentence.split()
         expected = enumerate_rules(model, weights_D, max_span, words, sparse_F)
         found = decoder.translate(words)
@@ -61,3 +68,11 @@ def test_the_tree_of_a_derivation_nests_gaps():
             if above:
                 assert step.span in above[-1].gaps
             above.append(step)
+
+
+def test_structure_features_are_not_searched_bottom_up():
+    rng = np.random.default_rng(5)
+    model, sparse_F = with_structure(rng, random_rules(rng))
+    weights_D = random_rule_weights(rng, model.size)
+    with pytest.raises(InputError, match="across the borders of rules"):
+        HierarchicalDecoder(model, weights_D, RuleSearch(algorithm="cky"), sparse_F=sparse_F)

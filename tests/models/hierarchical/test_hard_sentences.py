@@ -53,14 +53,26 @@ def test_hypotheses_grow_with_the_words_and_no_faster(algorithm: str) -> None:
     assert sizes[1] <= 200 * 10 * 20
 
 
-@pytest.mark.parametrize(("longest", "said"), [(10, "1 of 3 sentences have more words"), (200, "")])
-def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
-    caplog: pytest.LogCaptureFixture, longest: int, said: str
-) -> None:
+def test_pieces_of_a_long_sentence_keep_their_gaps() -> None:
+    """A sentence of more than `max_words` words has the rules of its pieces where their words stand."""
+    words = ["c", "a", "b", "a"] * 50
+    system = decoder("stack", max_words=8)
+    (found,) = system.translate(words)
+    for step in found.steps:
+        assert step.span[0] <= step.source_span[0] <= step.source_span[1] <= step.span[1]
+        assert all(step.span[0] <= begin < end <= step.span[1] for begin, end in step.gaps)
+    assert any(step.gaps and step.span[0] >= 8 for step in found.steps)
+    linked = {source for source, _ in system.word_links(found)}
+    assert len(words) - 8 <= max(linked) < len(words)
+
+
+def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    translator = Translator(TokenizedText(), decoder("cube", max_span=longest))
     lines = ["a b", " ".join(["a", "b", "zz", "c"] * 50), "c"]
-    assert [len(one.source) for one in translator.translate(lines)] == [2, 200, 1]
-    say_counts(translator.counts)
-    assert said in caplog.text
-    assert ("decoder.max_span=10" in caplog.text) == bool(said)
+    for longest in (200, 10):
+        assert "have more words" not in caplog.text
+        translator = Translator(TokenizedText(), decoder("cube", max_span=longest))
+        assert [len(one.source) for one in translator.translate(lines)] == [2, 200, 1]
+        say_counts(translator.counts)
+    assert "1 of 3 sentences have more words" in caplog.text
+    assert "decoder.max_span=10" in caplog.text

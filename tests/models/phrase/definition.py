@@ -134,7 +134,6 @@ def orientations(model: PhraseModel, words: int, steps: Sequence[Step]) -> Itera
 
 def sparse_ids(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) -> tuple[Ints, Ints32]:
     """The sparse features of each of N phrases of a derivation: offsets (N+1), and ids ascending within a phrase."""
-    assert model.sparse is not None
     return model.sparse.ids(applied(model, source, steps))
 
 
@@ -225,7 +224,6 @@ def _add_reordering(
 def _add_sparse(
     model: PhraseModel, source: Sequence[str], steps: tuple[Step, ...], sparse_F: Floats, features_D: Floats
 ) -> None:
-    assert model.sparse is not None
     sums = model.sparse.sums(sparse_F, applied(model, source, steps)).sum(axis=0)
     features_D[model.slots[SPARSE_REORDERING]] = sums[:-1]
     features_D[model.slots[SPARSE_PLAIN]] = sums[-1]

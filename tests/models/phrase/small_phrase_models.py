@@ -27,7 +27,11 @@ TEMPLATES = {
     "groups": (("top_source_last", "top_target_first", "top_target_last", "between"), ()),
     "bigrams": ((), ("target_bigram",)),
 }
-SPARSE_CASES = [(k, t) for k in KINDS for t in TEMPLATES if k != "wbe" or t in ("bigrams", "local")]
+SPARSE_CASES = [
+    *((kind, "every") for kind in (None, "hier", "hier5")),
+    *(("hier", templates) for templates in ("local", "groups", "bigrams")),
+    *(("wbe", templates) for templates in ("local", "bigrams")),
+]
 
 
 def phrase_table(rng: np.random.Generator, pairs: set[tuple[str, str]]) -> PhraseTable:

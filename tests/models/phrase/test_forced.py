@@ -63,7 +63,6 @@ def test_models_that_cannot_be_used(tmp_path):
         ("WordPenalty\n", "WordPenalty\nTargetBigramFeature\n", "this decoder does not have"),
         ("KENLM name=LM0 order=2 path=lm.arpa\n", "", "missing"),
         ("type=wbe-msd-bidirectional-fe", "type=wbe-mslr-bidirectional-fe", "reordering model"),
-        ("Distortion0= 0.3\n", "", "weights for Distortion0"),
     ):
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(InputError, match=message):

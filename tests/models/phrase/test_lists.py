@@ -42,3 +42,10 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates):
             ids = [ids_M[offsets_P1[p] : offsets_P1[p + 1]].tolist() for p in parts]
             assert ids == [expected_ids[a:b].tolist() for a, b in pairwise(offsets_N1)]
             step += len(derivation.steps)
+
+
+def test_lines_have_the_features_that_those_of_moses_have(rng):
+    _, model, weights_D, _ = random_case(3, "wbe", None)
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack"))
+    [found] = decoder.translate(random_words(rng, 6))
+    assert [value for _, values in decoder.shown_features(found) for value in values] == found.features_D[:-1].tolist()

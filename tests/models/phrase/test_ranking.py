@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.models.phrase.small_phrase_models import SOURCE, random_phrase_model, random_weights, with_sparse
+from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights, with_sparse
 from xlate.models import unit_model
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.options import RankedPairs, RankedPhrases
@@ -37,19 +37,6 @@ def test_order_and_company_make_no_difference(monkeypatch, sparse, at_a_time):
     for row in rng.permutation(count).tolist():
         assert bits(of_source(together, row)) == bits(of_source(apart, row))
     assert together.sizes(np.arange(count)).max() == 2
-
-
-def test_a_text_is_ranked_as_far_as_its_spans_go():
-    rng = np.random.default_rng(5)
-    model = random_phrase_model(rng, None)
-    ranked = RankedPhrases(model, random_weights(rng), 5, None)
-    ranked.prepare([SOURCE.ids(["a", "b"]), SOURCE.ids([]), SOURCE.ids(["zz"])], longest=1)
-    rows = [row for row, words in enumerate(model.table.source_phrases) if words.tolist() in ([3], [4])]
-    assert np.flatnonzero(ranked._place_P > 0).tolist() == rows
-    assert [model.table.source_phrases[row].tolist() for row in rows] == [
-        SOURCE.ids(["a"]).tolist(),
-        SOURCE.ids(["b"]).tolist(),
-    ]
 
 
 def test_what_is_too_much_is_forgotten_and_ranked_anew(

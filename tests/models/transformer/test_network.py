@@ -40,15 +40,6 @@ def test_a_step_gives_what_the_whole_target_gives() -> None:
         torch.testing.assert_close(network.continued(target, memories, [])[0], whole)
 
 
-def test_what_pads_a_batch_changes_nothing() -> None:
-    network = model_of().network
-    source, target = [[4, 5, 6, 4], [5]], [[BEGIN, 5, END], [BEGIN, 6, 4, 5, 4, END]]
-    with torch.no_grad():
-        together = float(network.loss(padded(source), padded(target), 0.0))
-        each = [-float(network.log_probs(padded([s]), padded([t]))) for s, t in zip(source, target, strict=True)]
-    assert together == pytest.approx(sum(each) / (2 + 5), abs=1e-5)
-
-
 @pytest.mark.parametrize("direction", [FORWARD, REVERSE])
 def test_a_complete_search_finds_what_enumeration_finds(direction: str) -> None:
     """The best translations of up to two pieces, by the mean ln p of pieces with the end."""
@@ -96,15 +87,18 @@ def test_batches_hold_every_pair_once_and_stay_small() -> None:
         assert all(padded_length(pairs[n]) >= max(map(len, pairs[n])) for n in batch)
 
 
-def test_labels_are_smoothed_over_all_pieces() -> None:
+def test_labels_are_smoothed_over_all_pieces_and_padding_changes_nothing() -> None:
     network = model_of().network
-    source, target = torch.tensor([[4, 5]]), torch.tensor([[BEGIN, 4, END]])
+    sources, targets = [[4, 5, 6, 4], [5]], [[BEGIN, 5, END], [BEGIN, 6, 4, 5, 4, END]]
+    expected = 0.0
     with torch.no_grad():
-        logs = network.decode(network.encode(source), source, target[:, :-1]).log_softmax(-1)[0]
-        expected = 0.0
-        for place, piece in enumerate([4, END]):
-            expected -= 0.8 * float(logs[place, piece]) + 0.2 * float(logs[place].mean())
-        assert float(network.loss(source, target, 0.2)) == pytest.approx(expected / 2, abs=1e-5)
+        for source, target in zip(sources, targets, strict=True):
+            read = torch.tensor([source])
+            logs = network.decode(network.encode(read), read, torch.tensor([target[:-1]])).log_softmax(-1)[0]
+            for place, piece in enumerate(target[1:]):
+                expected -= 0.8 * float(logs[place, piece]) + 0.2 * float(logs[place].mean())
+        loss = float(network.loss(padded(sources), padded(targets), 0.2))
+    assert loss == pytest.approx(expected / (2 + 5), abs=1e-5)
 
 
 def test_of_translations_with_the_same_words_the_best_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:

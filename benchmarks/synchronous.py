@@ -1,5 +1,7 @@
 """Whether a grammar can translate a sentence as given, and in how many ways: parsing both sides at once, exactly.
 
+The grammar may be that of a hierarchical model.
+
 A cell of the source counts, for each span of the translation, the derivations that cover both. Spans of the target side
 of a rule are found symbol by symbol from its left end.
 """
@@ -9,11 +11,33 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from xlate.formats.scfg import Gap, Side, words_of
-from xlate.models.grammar.parsing import COPY, Cell, Match, SynchronousGrammar, parse
+import numpy as np
 
+from xlate.formats.scfg import NO_LIMIT, Gap, Scfg, ScfgRule, Side, Symbol, glue_grammar, joined, words_of
+from xlate.models.grammar.parsing import COPY, Cell, Match, SynchronousGrammar, parse
+from xlate.models.hierarchical.model import COLUMNS, GLUE, HierarchicalModel
+from xlate.phrases.table import GAP
+
+LABEL, GOAL = "X", "S"
 # Derivations by the end of a span, by its start.
 Spans = dict[int, dict[int, int]]
+
+
+def bottom_up_grammar(model: HierarchicalModel, max_span: int) -> SynchronousGrammar:
+    """The rules with their float features by name, over spans of at most `max_span` words, and glue rules."""
+    table, rules = model.table, []
+    for s, t, swapped in zip(table.source_B.tolist(), table.target_B.tolist(), table.swapped_B.tolist(), strict=True):
+        source: list[Symbol] = []
+        gaps: list[Symbol] = []
+        for word in table.source_sides[s].tolist():
+            if word == GAP:
+                gaps.append(Gap(LABEL, len(gaps) + 1))
+            source.append(gaps[-1] if word == GAP else model.source_vocabulary.word(word))
+        phrase = [model.target_vocabulary.word(word) for word in table.target_phrases[t].tolist()]
+        rules.append(ScfgRule(LABEL, tuple(source), (*phrase, *(gaps[::-1] if swapped else gaps))))
+    scfg = Scfg(rules, COLUMNS, model.rule_features(np.arange(len(table)))[:, : len(COLUMNS)])
+    glue = Scfg(glue_grammar(LABEL, GOAL).rules, (COLUMNS[GLUE],), np.ones((2, 1)))
+    return SynchronousGrammar(joined([(scfg, max_span), (glue, NO_LIMIT)]), GOAL, LABEL)
 
 
 def count_derivations(grammar: SynchronousGrammar, source: Sequence[str], target: Sequence[str]) -> int:
