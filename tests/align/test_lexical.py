@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import linked_pairs
+from tests.phrases.small_corpora import linked_pairs, linked_texts, random_corpus, table_of
 from xlate.align.lexical import NULL, Model1, dictionary, lexical_table
-from xlate.align.links import Links, read_links
+from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import model1_costs
 from xlate.kernels.memory import find_all, pair_keys
-from xlate.kernels.pairs import PhrasePairs
-from xlate.text.lines import read_lines
+from xlate.phrases.table import phrase_pairs
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
 
@@ -33,8 +32,7 @@ def test_shares_are_those_of_counting(corpus):
         count.update((source[i], target[j]) for i, j in links)
         count.update((word, NULL) for i, word in enumerate(source) if i not in {i for i, _ in links})
         count.update((NULL, word) for j, word in enumerate(target) if j not in {j for _, j in links})
-    sources, targets, links = zip(*corpus, strict=True)
-    table = lexical_table(text(*sources), text(*targets), Links.from_pairs(links), decimals=None)
+    table = lexical_table(*linked_texts(corpus), decimals=None)
     assert list(zip(table.source_K.tolist(), table.target_K.tolist(), strict=True)) == sorted(count)
     for k, (s, t) in enumerate(sorted(count)):
         totals = [sum(n for pair, n in count.items() if pair[side] == word) for side, word in ((0, s), (1, t))]
@@ -46,13 +44,12 @@ def test_shares_are_those_of_counting(corpus):
 def test_parts_of_a_text_are_counted_in_little_memory(rng, monkeypatch):
     def traced():
         tracemalloc.start()
-        table = lexical_table(source, target, links)
+        table = lexical_table(*texts)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return table, peak
 
-    source, target = (EncodedText.from_ids([rng.integers(3, 40, size=9) for _ in range(5000)]) for _ in range(2))
-    links = Links.from_pairs({(int(i), j) for j, i in enumerate(rng.integers(9, size=9))} for _ in range(5000))
+    texts = linked_texts(random_corpus(rng, 5000, 40, longest=9))
     whole, most = traced()
     monkeypatch.setattr("xlate.align.lexical.PART_SENTENCES", 300)
     parts, little = traced()
@@ -106,37 +103,6 @@ def test_rounding_never_gives_zero():
     assert forward == {4: pytest.approx(1 / 30), 5: 1.0}
 
 
-def test_differing_sizes_are_refused():
-    with pytest.raises(InputError, match="differ in number of sentences"):
-        lexical_table(text([3]), text([3], [4]), Links.from_pairs([[]]))
-
-
-@pytest.mark.corpus
-def test_equals_moses(shared_data):
-    folder = shared_data / "moses"
-    source, target = (
-        [[w for w in line.split(" ") if w] for line in read_lines(folder / "corpus" / f"train.tok.{side}.gz")]
-        for side in ("de", "en")
-    )
-    words_s, words_t = Vocabulary.build(source), Vocabulary.build(target)
-    lengths = [len(s) for s in source], [len(t) for t in target]
-    links = read_links(folder / "align" / "train.grow-diag-final-and.de-en.gz", *lengths)
-    table = lexical_table(EncodedText.encode(source, words_s), EncodedText.encode(target, words_t), links)
-    for name, swap, p in (
-        ("lex.f2e", True, table.target_given_source_K),
-        ("lex.e2f", False, table.source_given_target_K),
-    ):
-        ours = {
-            (words_s.word(s) if s != NULL else "NULL", words_t.word(t) if t != NULL else "NULL"): f"{p[k]:.7f}"
-            for k, (s, t) in enumerate(zip(table.source_K.tolist(), table.target_K.tolist(), strict=True))
-        }
-        theirs = {}
-        for line in read_lines(folder / "model" / f"{name}.gz"):
-            first, second, probability = line.split(" ")
-            theirs[(second, first) if swap else (first, second)] = probability
-        assert ours == theirs
-
-
 SENTENCES = st.lists(st.integers(3, 6), max_size=4)
 CORPORA = st.lists(st.tuples(SENTENCES, SENTENCES), max_size=5)
 
@@ -176,21 +142,16 @@ def test_probabilities_equal_the_textbook(corpus, iterations):
 def test_the_weight_of_a_phrase_pair_is_the_mean_over_null_and_the_target_words():
     corpus = [([3, 4], [5]), ([3], [5, 6])]
     model = Model1.train(text(*(s for s, _ in corpus)), text(*(t for _, t in corpus)), 7, 2)
-    phrases = text([3, 4], [5, 6], [5])
-    costs = model1_costs(
-        PhrasePairs(
-            np.array([0, 0], np.int32), np.array([1, 2], np.int32), phrases.ids_T, phrases.offsets_S1, phrases.ids_T,
-            phrases.offsets_S1,
-        ),
-        model.table, model.probability_K, 0.2,
-    )  # fmt: skip
+    pairs = phrase_pairs(table_of([([3, 4], [5]), ([3, 4], [5, 6])]))
+    costs = model1_costs(pairs, model.table, model.probability_K, 0.2)
     expected = []
-    for target in ([5, 6], [5]):
+    for target in ([5], [5, 6]):
         factors = [sum(probability(model, s, t) for t in [0, *target]) / (len(target) + 1) for s in (3, 4)]
         expected.append(-sum(np.log(max(f, 0.2)) for f in factors))
     assert costs.tolist() == pytest.approx(expected, rel=1e-6)
 
 
-def test_sides_of_unequal_length():
-    with pytest.raises(InputError, match="differ in number of sentences"):
-        Model1.train(text([3]), text(), 7)
+def test_sides_of_unequal_length_are_refused():
+    for count in (lambda *sides: lexical_table(*sides, Links.from_pairs([[]])), lambda *sides: Model1.train(*sides, 7)):
+        with pytest.raises(InputError, match="differ in number of sentences"):
+            count(text([3]), text([3], [4]))

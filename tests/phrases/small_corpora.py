@@ -78,9 +78,9 @@ def small_rules() -> RuleTable:
     return score_rules(extract_rules(*text, links), lexical_table(*text, links))
 
 
-def random_corpus(rng, sentences, words):
-    """Sentence pairs of up to 13 words; most target words have a link, to any source word."""
-    sizes = rng.integers(1, 14, size=(sentences, 2))
+def random_corpus(rng, sentences, words, longest=13):
+    """Sentence pairs with up to so many words on a side; most target words have a link, to any source word."""
+    sizes = rng.integers(1, longest + 1, size=(sentences, 2))
     return [
         (
             rng.integers(3, words, size=n).tolist(),
@@ -111,8 +111,14 @@ corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=6)
 
 
 def texts(corpus) -> tuple[EncodedText, EncodedText]:
-    """The two sides of a drawn corpus."""
-    return encoded([s for s, _ in corpus]), encoded([t for _, t in corpus])
+    """The two sides of a corpus, with links or without."""
+    source, target, *_ = zip(*corpus, strict=True)
+    return encoded(source), encoded(target)
+
+
+def linked_texts(corpus) -> tuple[EncodedText, EncodedText, Links]:
+    """The two sides of a corpus and its links."""
+    return *texts(corpus), Links.from_pairs(links for _, _, links in corpus)
 
 
 def pair_links(counts: PairCounts, b: int) -> list[tuple[int, int]]:

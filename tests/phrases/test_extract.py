@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import encoded, linked_pairs, pair_links, random_corpus
+from tests.phrases.small_corpora import encoded, linked_pairs, linked_texts, pair_links, random_corpus
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.extract import extract_phrases
@@ -54,8 +54,7 @@ def rows(text):
 
 def check(corpus, max_length):
     """Compares pairs, counts, and the links that Moses would choose, both ways; returns the number of pairs."""
-    source, target, links = zip(*corpus, strict=True)
-    counts = extract_phrases(encoded(source), encoded(target), Links.from_pairs(links), max_length)
+    counts = extract_phrases(*linked_texts(corpus), max_length)
     shapes = defaultdict(Counter)
     for sentence in corpus:
         for s, t, shape in naive(*sentence, max_length):

@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from benchmarks.rule_forms import rule_forms
-from tests.phrases.small_corpora import encoded, pair_links, random_corpus
+from tests.phrases.small_corpora import encoded, linked_texts, pair_links, random_corpus
 from tests.phrases.test_extract import moses_choice, naive_spans
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
@@ -100,13 +100,8 @@ def naive_counts(corpus, asked):
     return weights, shapes
 
 
-def texts_of(corpus) -> tuple[EncodedText, EncodedText, Links]:
-    source, target, links = zip(*corpus, strict=True)
-    return encoded(source), encoded(target), Links.from_pairs(links)
-
-
 def extracted(corpus, asked) -> PairCounts:
-    return extract_rules(*texts_of(corpus), asked)
+    return extract_rules(*linked_texts(corpus), asked)
 
 
 def source_side(words):
@@ -179,7 +174,7 @@ def test_equals_the_definition(corpus, asked):
 @given(linked_corpora(), some_settings)
 def test_a_table_has_the_counted_rules_in_its_order(corpus, asked):
     counts = extracted(corpus, asked)
-    table = score_rules(counts, lexical_table(*texts_of(corpus)), asked)
+    table = score_rules(counts, lexical_table(*linked_texts(corpus)), asked)
     counted = {rule(counts, b): b for b in range(len(counts))}
     found = [table_rule(table, b) for b in range(len(table))]
     assert sorted(found, key=counted.get) == list(counted)
@@ -198,8 +193,7 @@ def test_a_table_has_the_counted_rules_in_its_order(corpus, asked):
 @hypothesis_settings(max_examples=50, deadline=None)
 @given(linked_corpora(), some_settings)
 def test_forms_equal_the_definition(corpus, asked):
-    source, target, links = zip(*corpus, strict=True)
-    forms = rule_forms(encoded(source), encoded(target), Links.from_pairs(links), asked)
+    forms = rule_forms(*linked_texts(corpus), asked)
     tokens = Counter(
         (source_side, target_side)
         for sentence in corpus
@@ -226,7 +220,7 @@ def test_many_small_runs_give_the_same(corpus, asked):
         patch.setattr(runs, "GROWTH", 1 << 40)
         patch.setattr(runs, "ROW_BYTES", 1 << 40)
         patch.setattr(extract, "PART_WORDS", 1)
-        assert_same(extract_rules(*texts_of(corpus), asked, bounded), whole)
+        assert_same(extract_rules(*linked_texts(corpus), asked, bounded), whole)
 
 
 def assert_same(one: PairCounts, other: PairCounts) -> None:
@@ -245,7 +239,7 @@ def test_memory_is_bounded_and_changes_nothing(rng, tmp_path, monkeypatch):
     whole = extracted(corpus, RuleSettings())
     assert not written
     with Runs(1, tmp_path) as bounded:
-        assert_same(extract_rules(*texts_of(corpus), RuleSettings(), bounded), whole)
+        assert_same(extract_rules(*linked_texts(corpus), RuleSettings(), bounded), whole)
     assert len(written) > 2
     assert max(written) < len(whole) / 2
     assert not list(tmp_path.iterdir())
@@ -259,15 +253,6 @@ def test_large_random_corpus_grows_every_table(rng):
     assert found == weights
 
 
-def test_of_equally_frequent_links_those_that_come_last_are_kept():
-    # "a b ||| A B" comes with three sets of links, one time each; the source positions of A, then of B, decide.
-    corpus = [([3, 4], [6, 7], links) for links in ({(0, 0), (1, 1)}, {(1, 0), (0, 1)}, {(1, 0), (0, 0), (1, 1)})]
-    asked = RuleSettings(shared_counts=False)
-    counts = extracted(corpus, asked)
-    b = next(b for b in range(len(counts)) if rule(counts, b) == ((3, 4), (6, 7)))
-    assert sorted(pair_links(counts, b)) == [(0, 1), (1, 0)]
-
-
 def test_rare_rules_with_non_terminals_are_left_out_after_all_totals():
     texts = encoded([[3, 4]] * 2 + [[3, 5]]), encoded([[6, 7]] * 2 + [[6, 8]])
     links = Links.from_pairs([{(0, 0), (1, 1)}] * 3)
@@ -279,31 +264,16 @@ def test_rare_rules_with_non_terminals_are_left_out_after_all_totals():
     assert all(every[r] == scores for r, scores in kept.items())
 
 
-def test_nothing_to_extract():
-    assert len(extracted([([], [4], set()), ([3], [5], set())], RuleSettings())) == 0
-    empty = encoded([])
-    assert len(extract_rules(empty, empty, Links.from_pairs([]))) == 0
-    forms = rule_forms(empty, empty, Links.from_pairs([]))
-    assert (forms.types_G.tolist(), forms.share_of_types, forms.share_of_tokens) == ([0, 0, 0], 1.0, 1.0)
-
-
 @pytest.mark.parametrize(
-    "wrong",
+    ("name", "value"),
     [
-        {"source_span": 0},
-        {"target_span": 256},
-        {"symbols": 0},
-        {"most_gaps": 3},
-        {"least_gap": 0},
-        {"least_links": -1},
-        {"least_count": float("nan")},
-        {"unlikely": 1.5},
-        {"memory_mb": 0},
+        *(("source_span", 0), ("target_span", 256), ("symbols", 0), ("most_gaps", 3), ("least_gap", 0)),
+        *(("least_links", -1), ("least_count", float("nan")), ("unlikely", 1.5), ("memory_mb", 0)),
     ],
 )
-def test_settings_out_of_range(wrong):
-    with pytest.raises(InputError, match=f"{next(iter(wrong))} is out of range"):
-        RuleSettings(**wrong)
+def test_settings_out_of_range(name, value):
+    with pytest.raises(InputError, match=f"{name} is out of range"):
+        RuleSettings(**{name: value})
 
 
 def test_memory_is_no_part_of_what_rules_are():
