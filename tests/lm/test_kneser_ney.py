@@ -114,16 +114,13 @@ def test_fallback_discounts_are_told(caplog: pytest.LogCaptureFixture) -> None:
     assert "2-grams: too few counts" in caplog.text
 
 
-@pytest.mark.parametrize("order", [0, 8])
-def test_unusable_order(order: int) -> None:
-    with pytest.raises(InputError, match="unusable order"):
-        estimate(encoded([[3]]), VOCABULARY, order)
-
-
-@pytest.mark.parametrize("sentences", [[], [[], []]])
-def test_an_empty_corpus(sentences: list[list[int]]) -> None:
-    with pytest.raises(InputError, match="an empty corpus"):
-        estimate(encoded(sentences), VOCABULARY, 2)
+@pytest.mark.parametrize(
+    ("sentences", "order", "message"),
+    [([[3]], 0, "unusable order"), ([[3]], 8, "unusable order"), ([[], []], 2, "an empty corpus")],
+)
+def test_what_cannot_be_estimated_is_refused(sentences: list[list[int]], order: int, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        estimate(encoded(sentences), VOCABULARY, order)
 
 
 @pytest.mark.corpus

@@ -112,8 +112,7 @@ corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=6)
 
 def texts(corpus) -> tuple[EncodedText, EncodedText]:
     """The two sides of a corpus, with links or without."""
-    source, target, *_ = zip(*corpus, strict=True)
-    return encoded(source), encoded(target)
+    return encoded([source for source, *_ in corpus]), encoded([target for _, target, *_ in corpus])
 
 
 def linked_texts(corpus) -> tuple[EncodedText, EncodedText, Links]:
@@ -121,8 +120,8 @@ def linked_texts(corpus) -> tuple[EncodedText, EncodedText, Links]:
     return *texts(corpus), Links.from_pairs(links for _, _, links in corpus)
 
 
-def pair_links(counts: PairCounts, b: int) -> list[tuple[int, int]]:
-    """The most frequent internal links of pair b as (source, target) positions within its phrases."""
-    x = counts.shape_B[b]
+def pair_links(counts: PairCounts, b: int, inverse: bool = False) -> list[tuple[int, int]]:
+    """The most frequent internal links of pair b as (source, target) positions; `inverse` breaks ties the other way."""
+    x = (counts.inverse_shape_B if inverse else counts.shape_B)[b]
     part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
     return list(zip(counts.link_source_K[part].tolist(), counts.link_target_K[part].tolist(), strict=True))

@@ -42,12 +42,6 @@ def moses_choice(shapes, length, side):
     return max((shape for shape, count in shapes.items() if count == most), key=partners)
 
 
-def inverse_links(counts, b):
-    x = counts.inverse_shape_B[b]
-    part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
-    return tuple(sorted(zip(counts.link_source_K[part].tolist(), counts.link_target_K[part].tolist(), strict=True)))
-
-
 def rows(text):
     return [tuple(text[k].tolist()) for k in range(len(text))]
 
@@ -67,7 +61,7 @@ def check(corpus, max_length):
     for b, (s, t) in enumerate(found):
         assert counts.count_B[b] == shapes[s, t].total()
         assert tuple(sorted(pair_links(counts, b))) == moses_choice(shapes[s, t], len(t), 1)
-        assert inverse_links(counts, b) == moses_choice(shapes[s, t], len(s), 0)
+        assert tuple(sorted(pair_links(counts, b, inverse=True))) == moses_choice(shapes[s, t], len(s), 0)
     return len(found)
 
 

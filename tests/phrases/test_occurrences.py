@@ -124,12 +124,6 @@ def test_probabilities_are_smoothed() -> None:
     assert probabilities[0].tolist() == pytest.approx([0.6, 0.2, 0.2, 0.5 / 4.5, 2.5 / 4.5, 1.5 / 4.5])
 
 
-def test_an_unknown_kind_is_refused() -> None:
-    text = encoded([[3]])
-    with pytest.raises(InputError, match="kind of reordering"):
-        reordering_counts(None, text, text, Links.from_pairs([[]]), "left")  # type: ignore[arg-type]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), [("wbe", "wbe"), ("hier-moses", "hier")])
 def test_mosess_tables_come_out(shared_data: Path, tmp_path: Path, kind: str, name: str) -> None:
@@ -167,9 +161,12 @@ def test_places_are_those_of_the_textbook(corpus: Corpus, data: st.DataObject) -
     assert order == sorted(order)
 
 
-def test_texts_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError):
-        occurrences_of(table_of([([3], [4])]), encoded([[3]]), encoded([]), Links.from_pairs([]))
+def test_an_unknown_kind_and_texts_that_do_not_fit_are_refused() -> None:
+    table, text, none = table_of([([3], [4])]), encoded([[3]]), encoded([])
+    with pytest.raises(InputError, match="kind of reordering"):
+        reordering_counts(table, text, text, Links.from_pairs([[]]), "left")
+    with pytest.raises(InputError, match="differ in number"):
+        occurrences_of(table, text, none, Links.from_pairs([]))
 
 
 def test_the_most_frequent_pairs_are_listed_first() -> None:

@@ -80,9 +80,7 @@ def test_scores_by_the_definition(rng):
     for b in range(len(table)):
         p, q, n = table.source_B[b], table.target_B[b], counts.count_B[b]
         s, t = table.source_phrases[p].tolist(), table.target_phrases[q].tolist()
-        x = counts.inverse_shape_B[b]
-        part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
-        turned = list(zip(counts.link_target_K[part].tolist(), counts.link_source_K[part].tolist(), strict=True))
+        turned = [(j, i) for i, j in pair_links(counts, b, inverse=True)]
         expected = (
             n / of_target[q],
             naive_lexical(t, s, turned, backward),
