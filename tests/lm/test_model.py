@@ -90,7 +90,6 @@ def test_batches_equal_single_queries(arpa: ArpaModel, sentences: list[list[int]
 
 
 def test_words_the_model_does_not_list(model: NgramModel) -> None:
-
     for state in (model.begin_state, model.empty_state):
         assert model.score(state, 999) == model.score(state, 0)
 
