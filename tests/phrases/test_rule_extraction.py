@@ -289,6 +289,15 @@ def test_large_random_corpus_grows_every_table(rng):
     assert found == weights
 
 
+def test_of_equally_frequent_links_those_that_come_last_are_kept():
+    # "a b ||| A B" comes with three sets of links, one time each; the source positions of A, then of B, decide.
+    corpus = [([3, 4], [6, 7], links) for links in ({(0, 0), (1, 1)}, {(1, 0), (0, 1)}, {(1, 0), (0, 0), (1, 1)})]
+    asked = RuleSettings(shared_counts=False)
+    counts = extracted(corpus, asked)
+    b = next(b for b in range(len(counts)) if rule(counts, b) == ((3, 4), (6, 7)))
+    assert sorted(pair_links(counts, b)) == [(0, 1), (1, 0)]
+
+
 def test_rare_rules_with_non_terminals_are_left_out_after_all_totals():
     texts = encoded([[3, 4]] * 2 + [[3, 5]]), encoded([[6, 7]] * 2 + [[6, 8]])
     links = Links.from_pairs([{(0, 0), (1, 1)}] * 3)

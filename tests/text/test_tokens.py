@@ -154,7 +154,7 @@ TOKENS = st.lists(
         # Quotes are passed over.
         ('" ( The end', '" ( the end'),
         # More than one capital is kept.
-        ("NASA flies", "NASA flies"),
+        ("UNESCO and NASA", "UNESCO and NASA"),
         ("", ""),
     ],
 )
