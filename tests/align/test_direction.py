@@ -84,7 +84,6 @@ def test_a_signal_leaves_neither_processes_nor_files(number: signal.Signals, tmp
     known = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     program = [sys.executable, "-c", LONG]
     with subprocess.Popen(program, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
         process.send_signal(number)
         # Standard error ends with the last process that could write to it.
@@ -119,6 +118,5 @@ def test_an_error_here_ends_the_other_process() -> None:
 
 def test_the_other_process_ends_with_this_one() -> None:
     with AlignmentProcess(Direction("eflomal", 0, "backward"), numbers(3000), numbers(3000)) as process:
-        assert process._process.stdin is not None
         process._process.stdin.close()
         assert process._process.wait(timeout=300) == 1

@@ -1,4 +1,4 @@
-"""Lexical tables by counting, and Moses's own files; Model 1 against maximisation written in dictionaries."""
+"""Lexical tables by counting; Model 1 against maximisation written in dictionaries."""
 
 from __future__ import annotations
 
@@ -11,19 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import linked_pairs
+from tests.phrases.small_corpora import encoded, linked_pairs, linked_texts, random_corpus, table_of, texts
 from xlate.align.lexical import NULL, Model1, dictionary, lexical_table
-from xlate.align.links import Links, read_links
+from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import model1_costs
 from xlate.kernels.memory import find_all, pair_keys
-from xlate.kernels.pairs import PhrasePairs
-from xlate.text.lines import read_lines
-from xlate.text.vocabulary import EncodedText, Vocabulary
-
-
-def text(*sentences):
-    return EncodedText.from_ids(np.array(sentence, np.int32) for sentence in sentences)
+from xlate.phrases.table import phrase_pairs
+from xlate.text.vocabulary import Vocabulary
 
 
 @given(linked_pairs())
@@ -33,8 +28,7 @@ def test_shares_are_those_of_counting(corpus):
         count.update((source[i], target[j]) for i, j in links)
         count.update((word, NULL) for i, word in enumerate(source) if i not in {i for i, _ in links})
         count.update((NULL, word) for j, word in enumerate(target) if j not in {j for _, j in links})
-    sources, targets, links = zip(*corpus, strict=True)
-    table = lexical_table(text(*sources), text(*targets), Links.from_pairs(links), decimals=None)
+    table = lexical_table(*linked_texts(corpus), decimals=None)
     assert list(zip(table.source_K.tolist(), table.target_K.tolist(), strict=True)) == sorted(count)
     for k, (s, t) in enumerate(sorted(count)):
         totals = [sum(n for pair, n in count.items() if pair[side] == word) for side, word in ((0, s), (1, t))]
@@ -46,13 +40,12 @@ def test_shares_are_those_of_counting(corpus):
 def test_parts_of_a_text_are_counted_in_little_memory(rng, monkeypatch):
     def traced():
         tracemalloc.start()
-        table = lexical_table(source, target, links)
+        table = lexical_table(*large)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return table, peak
 
-    source, target = (EncodedText.from_ids([rng.integers(3, 40, size=9) for _ in range(5000)]) for _ in range(2))
-    links = Links.from_pairs({(int(i), j) for j, i in enumerate(rng.integers(9, size=9))} for _ in range(5000))
+    large = linked_texts(random_corpus(rng, 5000, 40, longest=9))
     whole, most = traced()
     monkeypatch.setattr("xlate.align.lexical.PART_SENTENCES", 300)
     parts, little = traced()
@@ -71,7 +64,7 @@ def binomial(hits, tries, rate):
 def test_significance_is_dunnings_likelihood_ratio():
     # Links: a-x 3, a-y 1, b-x 1, b-y 5; chance would link a-y and b-x more often.
     links = [(3, 5)] * 3 + [(3, 6), (4, 5)] + [(4, 6)] * 5
-    table = lexical_table(*(text(*([pair[i]] for pair in links)) for i in (0, 1)), Links.from_pairs([[(0, 0)]] * 10))
+    table = lexical_table(*linked_texts([([s], [t], {(0, 0)}) for s, t in links]))
     together = binomial(3, 4, 3 / 4) + binomial(1, 6, 1 / 6) - binomial(3, 4, 4 / 10) - binomial(1, 6, 4 / 10)
     assert list(zip(table.source_K, table.target_K, strict=True)) == [(3, 5), (3, 6), (4, 5), (4, 6)]
     assert table.significance_K == pytest.approx([2 * together, 0, 0, 2 * together])
@@ -81,7 +74,7 @@ def test_a_dictionary_by_hand():
     source, target = Vocabulary.build([["Haus", "alt", "3"]]), Vocabulary.build([["house", "home", "old", "3", "."]])
     pairs = ["Haus house"] * 3 + ["Haus home"] * 2 + ["alt old", "alt .", "3 3", "3 3"]
     ids = [(source.id(s), target.id(t)) for s, t in map(str.split, pairs)]
-    table = lexical_table(*(text(*([pair[i]] for pair in ids)) for i in (0, 1)), Links.from_pairs([[(0, 0)]] * 9))
+    table = lexical_table(*linked_texts([([s], [t], {(0, 0)}) for s, t in ids]))
     every = {"least_count": 1, "least_probability": 0.0, "least_significance": 0.0, "words_only": False, "most": None}
 
     def pairs_of(**given):
@@ -98,43 +91,13 @@ def test_a_dictionary_by_hand():
     assert pairs_of(least_significance=5) == ["3 3"]
 
 
-def test_rounding_never_gives_zero():
-    source, target = text([3] * 30), text([4] + [5] * 29)
-    links = Links.from_pairs([[(i, i) for i in range(30)]])
-    rare = lexical_table(source, target, links, decimals=1)
+def test_shares_have_seven_decimals_and_rounding_never_gives_zero():
+    table = lexical_table(*linked_texts([([3], [word], {(0, 0)}) for word in (4, 5, 6)]))
+    assert table.target_given_source_K.tolist() == [0.3333333] * 3
+    corpus = [([3] * 30, [4] + [5] * 29, [(i, i) for i in range(30)])]
+    rare = lexical_table(*linked_texts(corpus), decimals=1)
     forward = dict(zip(rare.target_K.tolist(), rare.target_given_source_K.tolist(), strict=True))
     assert forward == {4: pytest.approx(1 / 30), 5: 1.0}
-
-
-def test_differing_sizes_are_refused():
-    with pytest.raises(InputError, match="differ in number of sentences"):
-        lexical_table(text([3]), text([3], [4]), Links.from_pairs([[]]))
-
-
-@pytest.mark.corpus
-def test_equals_moses(shared_data):
-    folder = shared_data / "moses"
-    source, target = (
-        [[w for w in line.split(" ") if w] for line in read_lines(folder / "corpus" / f"train.tok.{side}.gz")]
-        for side in ("de", "en")
-    )
-    words_s, words_t = Vocabulary.build(source), Vocabulary.build(target)
-    lengths = [len(s) for s in source], [len(t) for t in target]
-    links = read_links(folder / "align" / "train.grow-diag-final-and.de-en.gz", *lengths)
-    table = lexical_table(EncodedText.encode(source, words_s), EncodedText.encode(target, words_t), links)
-    for name, swap, p in (
-        ("lex.f2e", True, table.target_given_source_K),
-        ("lex.e2f", False, table.source_given_target_K),
-    ):
-        ours = {
-            (words_s.word(s) if s != NULL else "NULL", words_t.word(t) if t != NULL else "NULL"): f"{p[k]:.7f}"
-            for k, (s, t) in enumerate(zip(table.source_K.tolist(), table.target_K.tolist(), strict=True))
-        }
-        theirs = {}
-        for line in read_lines(folder / "model" / f"{name}.gz"):
-            first, second, probability = line.split(" ")
-            theirs[(second, first) if swap else (first, second)] = probability
-        assert ours == theirs
 
 
 SENTENCES = st.lists(st.integers(3, 6), max_size=4)
@@ -163,7 +126,7 @@ def probability(model, source, target):
 
 @given(CORPORA, st.integers(1, 4))
 def test_probabilities_equal_the_textbook(corpus, iterations):
-    model = Model1.train(text(*(s for s, _ in corpus)), text(*(t for _, t in corpus)), 7, iterations)
+    model = Model1.train(*texts(corpus), 7, iterations)
     expected = plain_model1(corpus, iterations)
     assert len(model.keys_K) == len(expected)
     for (s, t), value in expected.items():
@@ -175,22 +138,17 @@ def test_probabilities_equal_the_textbook(corpus, iterations):
 
 def test_the_weight_of_a_phrase_pair_is_the_mean_over_null_and_the_target_words():
     corpus = [([3, 4], [5]), ([3], [5, 6])]
-    model = Model1.train(text(*(s for s, _ in corpus)), text(*(t for _, t in corpus)), 7, 2)
-    phrases = text([3, 4], [5, 6], [5])
-    costs = model1_costs(
-        PhrasePairs(
-            np.array([0, 0], np.int32), np.array([1, 2], np.int32), phrases.ids_T, phrases.offsets_S1, phrases.ids_T,
-            phrases.offsets_S1,
-        ),
-        model.table, model.probability_K, 0.2,
-    )  # fmt: skip
+    model = Model1.train(*texts(corpus), 7, 2)
+    pairs = phrase_pairs(table_of([([3, 4], [5]), ([3, 4], [5, 6])]))
+    costs = model1_costs(pairs, model.table, model.probability_K, 0.2)
     expected = []
-    for target in ([5, 6], [5]):
+    for target in ([5], [5, 6]):
         factors = [sum(probability(model, s, t) for t in [0, *target]) / (len(target) + 1) for s in (3, 4)]
         expected.append(-sum(np.log(max(f, 0.2)) for f in factors))
     assert costs.tolist() == pytest.approx(expected, rel=1e-6)
 
 
-def test_sides_of_unequal_length():
-    with pytest.raises(InputError, match="differ in number of sentences"):
-        Model1.train(text([3]), text(), 7)
+def test_sides_of_unequal_length_are_refused():
+    for count in (lambda *sides: lexical_table(*sides, Links.from_pairs([[]])), lambda *sides: Model1.train(*sides, 7)):
+        with pytest.raises(InputError, match="differ in number of sentences"):
+            count(encoded([[3]]), encoded([[3], [4]]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.candidates.test_batch import example
 from tests.models.phrase.small_phrase_models import random_phrase_model
+from tests.phrases.small_corpora import small_rules
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.formats.scfg import NO_LIMIT, Gap, Scfg, ScfgRule, glue_grammar, joined
 from xlate.lm.model import NgramModel
@@ -19,11 +20,12 @@ from xlate.models.phrase.model import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches, collect_events, match_blocks
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.table import PhraseTable, RuleTable
 from xlate.text.vocabulary import EncodedText
 
 OPENERS: dict[str, Callable[[Path], Any]] = {
     "table": PhraseTable.load,
+    "rules": RuleTable.load,
     "lm": NgramModel.load,
     "model": load_phrase_model,
     "grammar": load_grammar,
@@ -55,6 +57,7 @@ def write_folders(root: Path) -> None:
     linked = {"link_offsets_B1": np.arange(len(table) + 1), "link_source_K": links, "link_target_K": links}
     table = PhraseTable(**{**vars(table), **linked})
     table.save(root / "table")
+    small_rules().save(root / "rules")
     model.lm.save(root / "lm")
     save_phrase_model(root / "model", model)
     save_grammar(root / "grammar", small_grammar(), model.lm)

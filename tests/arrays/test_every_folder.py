@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from tests.arrays.forged import edited_header, forged
 from xlate.errors import InputError
 from xlate.kernels.lm import slot_tags
 from xlate.kernels.memory import EMPTY
+from xlate.phrases.table import GAP, RuleTable, gaps_of
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +63,35 @@ def test_another_dtype_shape_or_no_file_is_refused(folders: Path, stem: str) -> 
         OPENERS["table"](folder)
 
 
-def _slots(folder: Path, field: str, value: int, *, taken: bool = True) -> None:
-    slots_H = np.load(folder / "slots.npy")
-    places = np.flatnonzero((slots_H["key"] != EMPTY) == taken)
-    slots_H[field][places if field == "key" and not taken else places[-1:]] = value
-    forged(folder, "slots", slots_H)
-    forged(folder, "tags", slot_tags(slots_H["key"]))
+Forgery = tuple[str, Callable[[Path], None]]
 
 
-def _filled(folder: Path, name: str, value: int, place: int | None = None) -> None:
-    array = np.load(folder / f"{name}.npy")
-    array[slice(None) if place is None else place] = value
-    forged(folder, name, array)
+def filled(kind: str, name: str, value: float, place: int | slice = slice(None)) -> Forgery:
+    """A value in all places of an array, or in one."""
+
+    def forge(folder: Path) -> None:
+        array = np.load(folder / f"{name}.npy")
+        array[place] = value
+        forged(folder, name, array)
+
+    return kind, forge
+
+
+def edited(kind: str, **changes: object) -> Forgery:
+    return kind, partial(edited_header, **changes)
+
+
+def slots(field: str, value: int, *, taken: bool = True) -> Forgery:
+    """A value in a slot of the language model, or in all that are not taken."""
+
+    def forge(folder: Path) -> None:
+        slots_H = np.load(folder / "slots.npy")
+        places = np.flatnonzero((slots_H["key"] != EMPTY) == taken)
+        slots_H[field][places[-1:] if taken else places] = value
+        forged(folder, "slots", slots_H)
+        forged(folder, "tags", slot_tags(slots_H["key"]))
+
+    return "lm", forge
 
 
 def _contexts(folder: Path) -> None:
@@ -80,48 +100,58 @@ def _contexts(folder: Path) -> None:
     forged(folder, "contexts", contexts_N)
 
 
+def _link_to_gap(folder: Path) -> None:
+    table = RuleTable.load(folder)
+    gapped = int(np.flatnonzero(gaps_of(table.source_sides)[table.source_B] == 1)[0])
+    gap = table.source_sides[table.source_B[gapped]].tolist().index(GAP)
+    filled("rules", "link_source_K", gap, int(table.link_offsets_B1[gapped]))[1](folder)
+
+
 HUGE = 2**30
-FORGED = {
-    "all target rows 2^30": ("table", lambda f: _filled(f, "target_B", HUGE)),
-    "source rows that fall": ("table", lambda f: _filled(f, "source_B", 5, 0)),
-    "a word number": ("table", lambda f: _filled(f, "target_phrases_ids", HUGE, 0)),
-    "offsets past the end": ("table", lambda f: _filled(f, "target_phrases_offsets", HUGE, -1)),
-    "a link outside its phrase": ("table", lambda f: _filled(f, "link_source_K", 3, 0)),
-    "fewer words than there are": ("table", lambda f: edited_header(f, metadata={"source_words": 1})),
-    "a next state": ("lm", lambda f: _slots(f, "next", HUGE)),
-    "a context that is not there": ("lm", lambda f: _slots(f, "key", HUGE << 32)),
-    "no empty slot": ("lm", lambda f: _slots(f, "key", 3, taken=False)),
-    "tags of other keys": ("lm", lambda f: _filled(f, "tags", 7)),
+FORGED: dict[str, Forgery] = {
+    "all target rows 2^30": filled("table", "target_B", HUGE),
+    "source rows that fall": filled("table", "source_B", 5, 0),
+    "a word number": filled("table", "target_phrases_ids", HUGE, 0),
+    "offsets past the end": filled("table", "target_phrases_offsets", HUGE, -1),
+    "a link outside its phrase": filled("table", "link_source_K", 3, 0),
+    "fewer words than there are": edited("table", metadata={"source_words": 1}),
+    "more inserted words than there are": filled("rules", "insertion_B", 99, 0),
+    "fewer deleted words than none": filled("rules", "deletion_B", -1, 0),
+    "a link to a gap": ("rules", _link_to_gap),
+    "sides of gaps alone": filled("rules", "source_sides_ids", GAP),
+    "one gap in another order": filled("rules", "swapped_B", True),
+    "a next state": slots("next", HUGE),
+    "a context that is not there": slots("key", HUGE << 32),
+    "no empty slot": slots("key", 3, taken=False),
+    "tags of other keys": filled("lm", "tags", 7),
     "suffixes that never end": ("lm", _contexts),
-    "a row of the finder": ("model", lambda f: _filled(f, "finder.row_N", HUGE, -1)),
-    "a node of the finder": ("model", lambda f: _filled(f, "finder.rows_H", HUGE)),
-    "a finder without an empty slot": ("model", lambda f: _filled(f, "finder.keys_H", 1)),
+    "a row of the finder": filled("model", "finder.row_N", HUGE, -1),
+    "a node of the finder": filled("model", "finder.rows_H", HUGE),
+    "a finder without an empty slot": filled("model", "finder.keys_H", 1),
     "fewer pairs oriented": ("model", lambda f: forged(f, "reordering", np.load(f / "reordering.npy")[1:])),
-    "another kind of reordering": ("model", lambda f: edited_header(f, metadata={"reordering": "zz"})),
-    "a left side that is no label": ("grammar", lambda f: _filled(f, "lhs_B", 3)),
-    "a gap of no label": ("grammar", lambda f: _filled(f, "source_ids", -4, 0)),
-    "a word of no vocabulary": ("grammar", lambda f: _filled(f, "target_ids", HUGE, 1)),
-    "a gap twice": ("grammar", lambda f: _filled(f, "target_ids", -1, 0)),
-    "a gap more than on the source side": ("grammar", lambda f: _filled(f, "target_ids", -3, 1)),
-    "a rule without a side": ("grammar", lambda f: _filled(f, "source_offsets", 0, 1)),
-    "a negative limit": ("grammar", lambda f: _filled(f, "limit_B", -1, 0)),
-    "a feature without a name": ("grammar", lambda f: _filled(f, "sparse_name_V", 4)),
-    "a feature that is no number": ("grammar", lambda f: _filled(f, "dense_BD", np.nan, 0)),
-    "a goal that is no label": ("grammar", lambda f: edited_header(f, metadata={"goal": 3, "copied": 0, "lm": None})),
-    "a bigram of no block": ("blocks", lambda f: _filled(f, "bigram_keys_U", HUGE, -1)),
+    "another kind of reordering": edited("model", metadata={"reordering": "zz"}),
+    "a left side that is no label": filled("grammar", "lhs_B", 3),
+    "a gap of no label": filled("grammar", "source_ids", -4, 0),
+    "a word of no vocabulary": filled("grammar", "target_ids", HUGE, 1),
+    "a gap twice": filled("grammar", "target_ids", -1, 0),
+    "a gap more than on the source side": filled("grammar", "target_ids", -3, 1),
+    "a rule without a side": filled("grammar", "source_offsets", 0, 1),
+    "a negative limit": filled("grammar", "limit_B", -1, 0),
+    "a feature without a name": filled("grammar", "sparse_name_V", 4),
+    "a feature that is no number": filled("grammar", "dense_BD", np.nan, 0),
+    "a goal that is no label": edited("grammar", metadata={"goal": 3, "copied": 0, "lm": None}),
+    "a bigram of no block": filled("blocks", "bigram_keys_U", HUGE, -1),
     "more counts than blocks": ("blocks", lambda f: forged(f, "left_B", np.zeros(10_000, np.int32))),
-    "a match of no block": ("matches", lambda f: _filled(f, "rows_M5", HUGE, 0)),
-    "a span that ends before it begins": ("matches", lambda f: _filled(f, "rows_M5", 3, 0)),
+    "a match of no block": filled("matches", "rows_M5", HUGE, 0),
+    "a span that ends before it begins": filled("matches", "rows_M5", 3, 0),
     "an even number of jumps": ("jumps", lambda f: forged(f, "inbound_VK", np.ones((7, 4), np.float32))),
-    "no sparse size": ("store", lambda f: edited_header(f, metadata={})),
-    "an id that is not there": ("store", lambda f: _filled(f, "part_ids_N", HUGE)),
-    "a path for a name": ("store", lambda f: edited_header(f, arrays={"../x": {}})),
-    "an array that is no object": ("store", lambda f: edited_header(f, arrays={"dense_CD": 7})),
-    "a negative shape": (
-        "store",
-        lambda f: edited_header(f, arrays={"dense_CD": {"dtype": "<f4", "shape": [-1], "bytes": 1, "sha256": ""}}),
-    ),
-}  # fmt: skip
+    "no sparse size": edited("store", metadata={}),
+    "an id that is not there": filled("store", "part_ids_N", HUGE),
+    "a part that is not there": filled("store", "candidate_parts_K", 1, 3),
+    "a path for a name": edited("store", arrays={"../x": {}}),
+    "an array that is no object": edited("store", arrays={"dense_CD": 7}),
+    "a negative shape": edited("store", arrays={"dense_CD": {"dtype": "<f4", "shape": [-1], "bytes": 1, "sha256": ""}}),
+}
 
 
 @pytest.mark.parametrize("what", FORGED)

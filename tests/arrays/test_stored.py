@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as any_arrays
 
+from tests.arrays.forged import edited_header
 from xlate.arrays import ranges, stored
 from xlate.arrays.stored import StoredArrays, is_whole, npy_header, open_arrays, save_arrays
 from xlate.errors import InputError
@@ -75,13 +76,6 @@ def test_structured_and_transposed_arrays_come_back(tmp_path: Path) -> None:
     assert len(npy_header(PAIR, [3])) == len(npy_header(PAIR, [10**18, 10**18]))
 
 
-def test_a_folder_is_looked_through_once(tmp_path: Path, sums: list[str]) -> None:
-    folder = saved(tmp_path / "f")
-    opened(folder)
-    opened(folder)
-    assert sums == ["rows_N.npy"]
-
-
 def test_what_changed_is_looked_through_again(tmp_path: Path, sums: list[str]) -> None:
     folder = saved(tmp_path / "f")
     opened(folder)
@@ -96,22 +90,6 @@ def test_what_changed_is_looked_through_again(tmp_path: Path, sums: list[str]) -
     with pytest.raises(InputError, match="checksum differs"):
         opened(folder)
     assert len(sums) == 3
-
-
-def test_what_was_written_just_now_is_not_remembered(
-    tmp_path: Path, sums: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stored, "RECENT_NS", 10**15)
-    folder = saved(tmp_path / "f", old=False)
-    opened(folder)
-    opened(folder)
-    assert len(sums) == 2
-
-
-def test_a_copy_elsewhere_is_looked_through_for_itself(tmp_path: Path, sums: list[str]) -> None:
-    for name in ("one", "two"):
-        opened(saved(tmp_path / name))
-    assert len(sums) == 2
 
 
 @pytest.mark.parametrize("home", ["file", "closed", "nothing"])
@@ -135,14 +113,26 @@ def test_without_a_cache_folder_everything_is_looked_through_each_time(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_damaged_record_means_to_look_again(tmp_path: Path, cache: Path, sums: list[str]) -> None:
+def test_a_folder_is_looked_through_once_unless_it_is_not_known(
+    tmp_path: Path, cache: Path, sums: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def times_looked_through(folder: Path) -> int:
+        before = len(sums)
+        opened(folder)
+        opened(folder)
+        return len(sums) - before
+
     folder = saved(tmp_path / "f")
-    opened(folder)
+    assert times_looked_through(folder) == 1
+    # The record is damaged.
     (record,) = (path for path in cache.rglob("*") if path.is_file())
     record.write_bytes(b"\xff")
-    opened(folder)
-    opened(folder)
-    assert len(sums) == 2
+    assert times_looked_through(folder) == 1
+    # A copy elsewhere.
+    assert times_looked_through(saved(tmp_path / "copy")) == 1
+    # What was written just now may yet change.
+    monkeypatch.setattr(stored, "RECENT_NS", 10**15)
+    assert times_looked_through(saved(tmp_path / "new", old=False)) == 2
 
 
 def test_ranges_are_checked_once_and_refused_each_time(tmp_path: Path) -> None:
@@ -162,6 +152,24 @@ def test_whole_or_not(tmp_path: Path) -> None:
     assert not is_whole(tmp_path)
     with pytest.raises(InputError, match=r"(?s)earlier version, without checksums.*again"):
         opened(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"magic": "another"}, "not a list of rows"),
+        ({"magic": "xlate-rows"}, "a list of rows of an earlier version"),
+        ({"magic": None, "format": "xlate rows 2"}, "a list of rows of an earlier version"),
+        ({"version": 1}, "a list of rows of a different version"),
+        ({"kind": "table"}, "not a list of rows"),
+    ],
+)
+def test_folders_of_another_kind_or_version_are_refused(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    edited_header(saved(tmp_path / "f"), **changes)
+    with pytest.raises(InputError, match=rf"header\.json: {message}"):
+        opened(tmp_path / "f")
 
 
 def test_a_folder_found_whole_has_its_ranges_checked_still(tmp_path: Path, sums: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Block instances: against a plain builder, one instance by hand, and the split into stores."""
+"""Block instances: stores of a text, and events of oracles, against a plain builder."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from unittest import mock
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.candidates.plain_lists import listed
 from tests.features.test_block import named
 from tests.models.small_models import unweighted
 from tests.phrases.small_corpora import (
     bigrams_by_trial,
     corpora,
+    encoded,
     matches_by_trial,
     phrase_of,
+    table_of,
     tables,
     texts,
 )
-from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
+from xlate.candidates.block_instances import STORES, BlockInstances, OracleStep, write_events, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.features.block import FLOATS, BigramIndex, more_floats
-from xlate.kernels.features.blocks import BlockArrays
-from xlate.kernels.pairs import NEUTRAL
+from xlate.kernels.features.blocks import Before, BlockArrays, Placed
+from xlate.kernels.pairs import NEUTRAL, RIGHT
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -95,15 +97,7 @@ def written(directory, name, more=()):
     """The instances of a store as lists of (gain, floats, ids)."""
     store = CandidateStore.open(directory / name)
     assert store.dense_names == [*FLOATS, *more]
-    batch = store.arrays
-    ids, offsets_C1, values = batch.flat_ids()
-    assert values is None
-    candidates = [
-        (float(batch.gain_CG[c, 0]), batch.dense_CD[c].tolist(), ids[offsets_C1[c] : offsets_C1[c + 1]].tolist())
-        for c in range(batch.candidates)
-    ]
-    starts = batch.candidate_offsets_I1.tolist()
-    return [candidates[low:high] for low, high in pairwise(starts)]
+    return [[(c.gain[0], c.dense, [i for i, _ in c.ids]) for c in instance] for instance in listed(store.arrays)]
 
 
 CHOICE_SETS = st.sets(st.sampled_from(["listed_only", "by_span", "by_target", "per_word"]))
@@ -243,3 +237,24 @@ def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold
     assert sizes == {name: len(instances) for name, instances in expected.items()}
     for name in STORES:
         assert_alike(written(directory, name, more_floats(more)), expected[name])
+
+
+def test_steps_of_oracles_become_linked_and_neutral_instances(tmp_path):
+    table = table_of([([3], [3]), ([4], [4]), ([4], [6])])
+    more = ("forward", "block_count")
+    s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), trigrams(), more=more)
+    numbers = {phrase_of(s.blocks.table, b): b for b in range(3)}
+    a, b, x = numbers[(3,), (3,)], numbers[(4,), (4,)], numbers[(4,), (6,)]
+    start = int(s.lm.begin_state)
+    behind = s.lm.score(start, int(s.lm.vocabulary.id(TARGET.word(3))))[1]
+    steps = [
+        OracleStep(Before(-1, 0, start), Placed(a, 0, NEUTRAL), ()),
+        OracleStep(Before(a, 1, behind), Placed(b, 1, RIGHT), (x,)),
+        OracleStep(Before(-1, 2, behind), Placed(b, 1, RIGHT), (x,)),
+    ]
+    sizes = write_events(tmp_path, steps, s.instances.blocks, s.lm, (*FLOATS, *more), len(s.index))
+    assert sizes == {"linked": 1, "neutral": 1}, "a step behind an unknown word teaches nothing"
+    plain = PlainBuilder(s, 9, more, ())
+    assert_alike(written(tmp_path, "linked", more), [plain.candidates([(b, RIGHT)], a, [3])])
+    assert_alike(written(tmp_path, "neutral", more), [plain.candidates([(a, NEUTRAL)], None, [])])
+    assert CandidateStore.open(tmp_path / "neutral").sparse_size == 0

@@ -1,9 +1,11 @@
-"""Contexts of instances: pairs of features written out, stored, scored and trained on as plain ids are."""
+"""Contexts of instances: they are stored and trained on as pairs of features written out are.
+
+`tests/kernels/learning/test_instances.py` compares their scores.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,12 @@ import pytest
 import torch
 
 from tests.candidates.plain_lists import crossed as written_out
+from tests.candidates.plain_lists import listed
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
-from xlate.kernels.learning.candidates import crossed, crossed_ids, crossed_scores
+from xlate.kernels.learning.candidates import crossed, crossed_ids
 from xlate.learning.learner import DeviceLearner, InstanceLearner, PhaseSettings
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
@@ -43,25 +46,6 @@ def batch(seed: int, instances: int = 12) -> CandidateBatch:
     ).validate()
 
 
-def naive(given: CandidateBatch) -> list[list[int]]:
-    """The ids of each candidate, pair by pair."""
-    assert given.context_offsets_I1 is not None
-    assert given.contexts_X is not None
-    found = []
-    for i in range(len(given)):
-        context = given.contexts_X[given.context_offsets_I1[i] : given.context_offsets_I1[i + 1]]
-        for c in range(given.candidate_offsets_I1[i], given.candidate_offsets_I1[i + 1]):
-            ids = given.part_ids_N[given.part_id_offsets_P1[c] : given.part_id_offsets_P1[c + 1]]
-            found.append([int(crossed_ids(np.int64([x]), np.int64([t]), SIZE)[0]) for t in ids for x in context])
-    return found
-
-
-def test_pairs_are_written_out() -> None:
-    given = batch(1)
-    ids, offsets, _ = written_out(given, SIZE).flat_ids()
-    assert [ids[a:b].tolist() for a, b in pairwise(offsets)] == naive(given)
-
-
 def test_ids_are_those_of_compiled_code_and_well_spread() -> None:
     x, t = np.meshgrid(np.arange(200), np.arange(200))
     ids = crossed_ids(x.reshape(-1), t.reshape(-1), 1 << 20)
@@ -73,13 +57,6 @@ def test_ids_are_those_of_compiled_code_and_well_spread() -> None:
     assert on_tensors.tolist() == crossed_ids(np.arange(9), np.arange(9), 64).tolist()
     # Random numbers would leave 40,000 balls in 39,245 of 2^20 boxes.
     assert len(np.unique(ids)) > 39_000
-
-
-def test_scores_are_those_of_the_pairs_written_out() -> None:
-    given, random = batch(2), np.random.default_rng(3)
-    dense_D, sparse_F = random.normal(size=2), random.normal(size=SIZE)
-    by_hand = given.dense_CD @ dense_D + np.array([sparse_F[ids].sum() for ids in naive(given)])
-    assert crossed_scores(given.arrays(), dense_D, sparse_F) == pytest.approx(by_hand, abs=1e-5)
 
 
 def stored(folder: Path, given: CandidateBatch) -> CandidateStore:
@@ -121,9 +98,8 @@ def test_training_is_that_of_the_pairs_written_out(
 def test_stores_give_back_contexts_and_refuse_broken_ones(tmp_path: Path) -> None:
     given = batch(6)
     opened = stored(tmp_path / "s", given)
-    rows = [7, 2, 2]
-    again = opened.batch(rows)
-    assert naive(again) == naive(given.select(rows))
+    rows, every = [7, 2, 2], listed(written_out(given, SIZE))
+    assert listed(written_out(opened.batch(rows), SIZE)) == [every[row] for row in rows]
     (tmp_path / "s" / "contexts_X.npy").unlink()
     with pytest.raises(InputError):
         CandidateStore.open(tmp_path / "s")

@@ -46,8 +46,6 @@ def test_a_datapoint_as_in_figure_3(tmp_path: Path) -> None:
     assert batch.gain_CG[:, 0].tolist() == [1, -1, -1]
     assert batch.dense_CD[2].tolist() == [1.5, 0.0625, 1.5, 0.5, 3, 3, -2]
     assert (batch.part_id_offsets_P1.tolist(), batch.part_ids_N.tolist()) == ([0, 1, 1, 2], [6, 4])
-    write_datapoints(path, [batch])
-    assert read_datapoints(path).dense_CD.tolist() == batch.dense_CD.tolist()
 
 
 MALFORMED = {

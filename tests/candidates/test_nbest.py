@@ -66,7 +66,6 @@ def test_through_the_store(tmp_path: Path) -> None:
     assert tuple(read_lines(tmp_path / "store" / NAMES_FILE)) == candidates.sparse_names
     assert store.dense_names == list(candidates.dense_names)
     assert store.gain_names == list(statistic_names())
-    assert store.arrays.sentence_I is not None
     assert store.arrays.sentence_I.tolist() == [0, 2]
     assert np.array_equal(store.batch([1]).gain_CG, candidates.batch.gain_CG[2:])
 

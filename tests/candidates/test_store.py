@@ -5,7 +5,6 @@ Orders of an epoch are permutations that depend on their arguments and on nothin
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from dataclasses import replace
@@ -16,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.arrays.forged import forged
 from tests.candidates.plain_lists import arrays_of, listed
 from tests.candidates.test_batch import example
 from tests.strategies import ragged_batches
@@ -60,15 +58,6 @@ def test_arrays_are_mapped_not_read_and_batches_are_copies(tmp_path: Path) -> No
     assert np.load(tmp_path / "s" / "part_ids_N.npy", allow_pickle=False).tolist() == [7, 9, 4]
 
 
-def test_nothing_is_left_when_closing_fails(tmp_path: Path) -> None:
-    refused = pytest.raises(InputError, match="needs a folder")
-    with refused, StoreWriter(tmp_path / "s", ["a", "b"], 10) as writer:
-        writer.append(example())
-        (tmp_path / "s").write_text("a file is in the way")
-    assert [path.name for path in tmp_path.iterdir()] == ["s"]
-    assert (tmp_path / "s").read_text() == "a file is in the way"
-
-
 def test_a_finished_writer_replaces_the_older_store_and_one_that_failed_leaves_it(tmp_path: Path) -> None:
     write(tmp_path / "s", example())
     before = CandidateStore.open(tmp_path / "s")
@@ -100,31 +89,6 @@ def test_a_batch_that_does_not_fit_is_refused(tmp_path: Path, message: str, chan
     with pytest.raises(ValueError, match=message):
         write(tmp_path / "s", example(), replace(example(), **change))
     assert list(tmp_path.iterdir()) == []
-
-
-def _edit_header(folder: Path, **changes: object) -> None:
-    path = folder / "header.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
-
-
-@pytest.mark.parametrize(
-    ("message", "changes"),
-    [
-        ("not a candidate store(?s:.*)version 2", {"magic": "another"}),
-        ("of an earlier version(?s:.*)of version 2", {"magic": "xlate-candidates", "version": 1}),
-        ("its checksum differs", {"metadata": {}}),
-        ("candidate_parts_K.npy: (?s:.*)1 at 3(?s:.*)below 1", {}),
-    ],
-)
-def test_what_is_no_store_is_refused_by_name(tmp_path: Path, message: str, changes: dict[str, object]) -> None:
-    folder = write(tmp_path / "s", example())
-    _edit_header(folder, **changes)
-    if not changes:
-        forged(folder, "candidate_parts_K", np.array([0, 0, 1, 1], np.int32))
-    with pytest.raises(InputError, match=message) as caught:
-        CandidateStore.open(folder)
-    assert caught.value.remedy.startswith(f"make {folder} again")
-    assert str(folder) in str(caught.value.file)
 
 
 def units(instances: int) -> CandidateBatch:

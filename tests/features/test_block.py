@@ -1,23 +1,24 @@
-"""Features of blocks against the model's formulas; families, their names and numbers."""
+"""Families of sparse features of blocks, their names and numbers; optional floats by name.
+
+The costs of blocks are tested where they are used: `tests/candidates/test_block_instances.py` builds them from words,
+and the enumeration of `tests/models/small_models.py` scores them.
+"""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.models.small_models import block_set, model_and_arpa, unweighted
+from tests.models.small_models import block_set, model_and_arpa
 from tests.phrases.small_corpora import (
     bigrams_by_trial,
     corpora,
     encoded,
     matches_by_trial,
-    phrase_of,
     table_of,
     tables,
     texts,
@@ -25,138 +26,29 @@ from tests.phrases.small_corpora import (
 from xlate.errors import InputError
 from xlate.features.block import (
     FAMILIES,
-    FLOATS,
     MORE_FLOATS,
     BigramIndex,
     BlockNames,
     MoreFloats,
     begun_with,
     bigram_families,
-    frequent_keys,
     more_floats,
     sides,
     split_key,
     standing,
 )
-from xlate.kernels.features.blocks import Before, Placed, bigrams_weight, block_costs
-from xlate.kernels.pairs import NEUTRAL, RIGHT
-from xlate.lm.arpa import read_arpa
-from xlate.lm.model import NgramModel
+from xlate.kernels.features.blocks import bigrams_weight
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import collect_events, match_blocks
 from xlate.text.vocabulary import Vocabulary
 
-ARPA = """\
-\\data\\
-ngram 1=5
-ngram 2=2
 
-\\1-grams:
--2.0\t<unk>
--99\t<s>\t-0.5
--1.0\t</s>
--0.7\tthe\t-0.3
--0.9\thouse\t-0.1
-
-\\2-grams:
--0.2\t<s> the
--0.4\tthe house
-
-\\end\\
-"""
-DAS, HAUS, TIER = 3, 4, 5
-HOUSE, THE, CAT = 3, 4, 5
-TARGET = Vocabulary(["house", "the", "cat"])
-
-
-@pytest.fixture
-def lm(tmp_path) -> NgramModel:
-    (tmp_path / "tiny.arpa").write_text(ARPA)
-    return NgramModel.from_arpa(read_arpa(tmp_path / "tiny.arpa"))
-
-
-@pytest.fixture
-def blocks() -> BlockSet:
-    """das|the twice, haus|house once on its right and once on its left, das haus|the house once."""
-    table = table_of([([DAS], [THE]), ([HAUS], [HOUSE]), ([DAS, HAUS], [THE, HOUSE]), ([TIER], [CAT])])
-    sides = encoded([[DAS, HAUS], [HAUS, DAS]]), encoded([[THE, HOUSE]] * 2)
-    matches = match_blocks(table, *sides)
-    return BlockSet.count(table, matches, collect_events(matches))
-
-
-def costs(blocks, lm, block, orientation, state):
-    """The five costs by name, and the state behind the block."""
-    numbers = {phrase_of(blocks.table, b): b for b in range(len(blocks))}
-    keys_F = frequent_keys(blocks, "BB", 0)
-    out_5 = np.full(5, np.nan, np.float32)
-    arrays = unweighted(blocks, lm, TARGET, keys_F).feature_arrays
-    after = block_costs(arrays, lm.arrays, Before(-1, 0, state), Placed(numbers[block], 0, orientation), out_5)
-    return dict(zip(FLOATS, out_5.tolist(), strict=True)), after
-
-
-def log10(value: float) -> float:
-    """A log10 figure of the ARPA text as a natural one."""
-    return value * math.log(10)
-
-
-def test_a_block_at_the_beginning_of_a_sentence(blocks, lm):
-    found, after = costs(blocks, lm, ((DAS, HAUS), (THE, HOUSE)), NEUTRAL, lm.begin_state)
-    # N(b) is 1 of 5 matches; das and haus are each always the and house in the blocks of single words.
-    expected = {
-        "unigram": math.log(5),
-        "orientation": 0.0,
-        "lm_first": log10(0.2),
-        "lm_rest": log10(0.4),
-        "lexical": 0.0,
-    }
-    assert found == pytest.approx(expected, rel=1e-6)
-    assert after == lm.score_words(0, np.array([lm.vocabulary.id("house")], np.int32))[1]
-
-
-def test_a_block_never_matched_with_a_word_that_the_language_model_lacks(blocks, lm):
-    found, after = costs(blocks, lm, ((TIER,), (CAT,)), RIGHT, lm.begin_state)
-    expected = {
-        "unigram": math.log(5 / 0.5),
-        "orientation": math.log(2),
-        "lm_first": log10(0.5 + 2.0),
-        "lm_rest": 0.0,
-        "lexical": -math.log(1e-7),
-    }
-    assert found == pytest.approx(expected, rel=1e-6)
-    assert after == lm.empty_state
-
-
-@pytest.fixture
-def scored() -> BlockSet:
-    """a|u with p(T|S) 0.5 and lex(T|S) 0.25, and b|v with neither."""
-    blocks = block_set({("a", "u"): (2, 0, 0, 0.5), ("b", "v"): (1, 0, 0, 0.5)})
-    scores_B4 = np.array([[0.1, 0.2, 0.5, 0.25], [1.0, 1.0, 0.0, 0.0]])
-    return replace(blocks, table=replace(blocks.table, scores_B4=scores_B4))
-
-
-def test_costs_are_of_the_forward_scores_with_a_highest_one(scored: BlockSet) -> None:
-    found = MoreFloats.of(scored, ["block_count", "forward_lexical", "forward"])
-    assert found.names == ("forward", "forward_lexical", "block_count")
-    expected = [[math.log(2), math.log(4), 1.0], [100.0, 100.0, 1.0]]
-    np.testing.assert_allclose(found.cost_BX, expected, rtol=1e-6)
-    assert found.cost_BX.dtype == np.float32
-
-
-def test_a_copied_word_is_one_block_and_costs_nothing_else(scored: BlockSet) -> None:
-    found = MoreFloats.of(scored, ["forward", "block_count"]).of_units(np.array([-2, 1, 0], np.int32))
-    np.testing.assert_allclose(found, [[0.0, 1.0], [100.0, 1.0], [math.log(2), 1.0]], rtol=1e-6)
-
-
-def test_no_floats_have_no_columns() -> None:
-    assert MoreFloats.none().of_units(np.array([3, -1], np.int32)).shape == (2, 0)
+def test_names_are_told_from_a_models_own() -> None:
+    assert more_floats(["block_count", "direct", "forward", "forward"]) == ("forward", "block_count")
     nothing = block_set({})
     assert MoreFloats.of(nothing, list(MORE_FLOATS)).of_units(np.array([-1], np.int32)).tolist() == [[0, 0, 1]]
-
-
-def test_names_are_told_from_a_models_own(scored: BlockSet) -> None:
-    assert more_floats(["block_count", "direct", "forward", "forward"]) == ("forward", "block_count")
     with pytest.raises(InputError, match=r"(?s)no such optional float.*direct.*forward_lexical"):
-        MoreFloats.of(scored, ["direct"])
+        MoreFloats.of(nothing, ["direct"])
 
 
 def shown(blocks, family, before, b):
@@ -223,22 +115,16 @@ def test_the_context_of_a_block_scores_as_the_block_itself(seed):
     assert differ > 0
 
 
-def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_are_there():
+def test_blocks_that_end_alike_share_a_context_when_only_words_count():
     words = small().words
-    blocks = words.blocks
     index = BigramIndex.frequent(words, ["WB"], 0)
-    every = np.arange(len(blocks))
-    context_B = standing(index.families, begun_with(index.families, index.keys_F), every)
-    last_B, _ = sides(blocks, "WB")
+    last_B, _ = sides(words.blocks, "WB")
     begun = {split_key(key)[1] for key in index.keys_F.tolist()}
-    for b in range(len(blocks)):
-        assert (context_B[b] >= 0) == (last_B[b] in begun)
-        if context_B[b] >= 0:
-            assert last_B[context_B[b]] == last_B[b]
-    assert [family for family, _ in index.sizes] == ["WB"]
+    first_with = {last: b for b, last in reversed(list(enumerate(last_B.tolist()))) if last in begun}
+    assert index.standing_B.tolist() == [first_with.get(last, -1) for last in last_B.tolist()]
     nothing = np.zeros(0, np.uint64)
-    families = bigram_families(blocks, nothing)
-    assert (standing(families, begun_with(families, nothing), every) == -1).all()
+    families = bigram_families(words.blocks, nothing)
+    assert (standing(families, begun_with(families, nothing), np.arange(len(last_B))) == -1).all()
 
 
 def test_a_model_under_other_weights_keeps_what_they_do_not_change():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import doctest
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -37,50 +38,35 @@ TEXT = encoded([[A, B, C], [D]])
 PHRASES = encoded([[A], [B], [B, C], [D]])
 
 
-def names(features: ContextFeatures, spans: PhraseSpans, factors: list[np.ndarray]) -> list[list[str]]:
-    offsets, ids = features.of(TEXT, factors, spans)
-    found = list(features.names(ids, PHRASES, WORDS))
+def names(
+    features: ContextFeatures, *spans: tuple[int, ...], factors: Sequence[np.ndarray] = (), members: int = 0
+) -> list[str]:
+    """The features of spans, each given as its sentence, start, end and phrase."""
+    offsets, ids = features.of(TEXT, factors, PhraseSpans(*map(np.array, zip(*spans, strict=True))))
+    found = list(features.names(ids, PHRASES, WORDS, members))
     assert (ids < len(features)).all()
-    return [found[a:b] for a, b in pairwise(offsets)]
+    return [" ".join(found[a:b]) for a, b in pairwise(offsets)]
 
 
 def test_word_classes_are_named_with_their_words() -> None:
     classes = word_classes("class2", WORDS.words, {"a": "0", "b": "1", "c": "1", "d": "1"})
-    features = ContextFeatures((classes,), 1, "distance", 4)
-    spans = PhraseSpans(np.array([0]), np.array([0]), np.array([1]), np.array([0]))
-    _, ids = features.of(TEXT, [], spans)
-    assert list(features.names(ids, PHRASES, WORDS))[-1] == "class2[+1]=1"
-    shown = list(features.names(ids, PHRASES, WORDS, members=2))
-    assert shown[2:] == ["class2[-1]=<begin>", "class2[first]=0{a}", "class2[last]=0{a}", "class2[+1]=1{b c …}"]
-
-
-def test_words_around_a_phrase_by_distance() -> None:
-    spans = PhraseSpans(np.array([0, 1]), np.array([1, 0]), np.array([3, 1]), np.array([2, 3]))
-    found = names(ContextFeatures((ALL,), 2, "distance", 4), spans, [])
-    assert found[0] == [
-        "always",
-        "phrase=b c",
-        "all[-1]=a",
-        "all[-2]=<begin>",
-        "all[first]=b",
-        "all[last]=c",
-        "all[+1]=<end>",
-    ]
-    assert found[1] == ["always", "phrase=d", "all[-1]=<begin>", "all[first]=d", "all[last]=d", "all[+1]=<end>"]
+    features, begin = ContextFeatures((classes,), 1, "distance", 4), "always phrase=a class2[-1]=<begin>"
+    assert names(features, (0, 0, 1, 0)) == [f"{begin} class2[first]=0 class2[last]=0 class2[+1]=1"]
+    shown = f"{begin} class2[first]=0{{a}} class2[last]=0{{a}} class2[+1]=1{{b c …}}"
+    assert names(features, (0, 0, 1, 0), members=2) == [shown]
 
 
 def test_words_around_a_phrase_as_a_bag() -> None:
-    spans = PhraseSpans(np.array([0]), np.array([2]), np.array([3]), np.array([0]))
-    found = names(ContextFeatures((ALL,), 2, "bag", 4), spans, [])
-    assert found == [["always", "phrase=a", "all[-]=b", "all[-]=a", "all[first]=c", "all[last]=c", "all[+]=<end>"]]
+    found = names(ContextFeatures((ALL,), 2, "bag", 4), (0, 2, 3, 0))
+    assert found == ["always phrase=a all[-]=b all[-]=a all[first]=c all[last]=c all[+]=<end>"]
 
 
 def test_factors_are_values_of_tokens() -> None:
-    spans = PhraseSpans(np.array([0, 1]), np.array([1, 0]), np.array([2, 1]), np.array([1, 3]))
-    features = ContextFeatures((POS,), 1, "distance", 4)
-    found = names(features, spans, [np.array([0, 1, -1, 1], np.int32)])
-    assert found[0] == ["always", "phrase=b", "pos[-1]=N", "pos[first]=V", "pos[last]=V"]
-    assert found[1] == ["always", "phrase=d", "pos[-1]=<begin>", "pos[first]=V", "pos[last]=V", "pos[+1]=<end>"]
+    values = [np.array([0, 1, -1, 1], np.int32)]
+    assert names(ContextFeatures((POS,), 1, "distance", 4), (0, 1, 2, 1), (1, 0, 1, 3), factors=values) == [
+        "always phrase=b pos[-1]=N pos[first]=V pos[last]=V",
+        "always phrase=d pos[-1]=<begin> pos[first]=V pos[last]=V pos[+1]=<end>",
+    ]
 
 
 def test_different_features_have_different_ids() -> None:

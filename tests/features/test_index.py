@@ -33,7 +33,6 @@ NAMES = ["WT_b~a", "ngram=a b", "WT_a~b", "length=+1", "ngram=a:b", "Glue", "日
 def arithmetic() -> FeatureIndex:
     rng = np.random.default_rng(3)
     model = with_sparse(rng, random_phrase_model(rng, "hier"), plain=PLAIN)
-    assert model.sparse is not None
     return model.sparse
 
 
@@ -58,22 +57,16 @@ def index(request: pytest.FixtureRequest) -> FeatureIndex:
     return FORMS[request.param]()
 
 
-def test_names_come_in_the_order_asked_for(index: FeatureIndex) -> None:
+def test_names_come_in_the_order_asked_for_and_families_share_out_all_ids(index: FeatureIndex) -> None:
     names = list(index.names(np.arange(len(index))))
     assert len(names) == len(set(names)) == len(index)
     some = np.arange(len(index))[::-2].astype(np.int32)
     assert list(index.names(some)) == names[::-1][::2]
-
-
-def test_families_share_out_all_ids(index: FeatureIndex) -> None:
-    assert sum(size for _, size in index.sizes) == len(index)
-    for family, part in slots_of(dict(index.sizes)).items():
-        assert all(name.startswith(family) for name in index.names(np.arange(part.start, part.stop)))
-
-
-def test_families_are_named_once_where_nothing_grows(index: FeatureIndex) -> None:
-    families = [family for family, _ in index.sizes]
-    assert len(families) == len(set(families))
+    families = dict(index.sizes)
+    assert len(families) == len(index.sizes)
+    assert sum(families.values()) == len(index)
+    for family, part in slots_of(families).items():
+        assert all(name.startswith(family) for name in names[part])
 
 
 def test_a_weights_file_knows_the_same_features(index: FeatureIndex, tmp_path: Path) -> None:
@@ -93,17 +86,6 @@ def test_a_weights_file_knows_the_same_features(index: FeatureIndex, tmp_path: P
     )
     with pytest.raises(InputError, match="sparse weights of different features"):
         file.fitting("model", NamedFeatures.of(["other"]), tmp_path)
-
-
-def test_features_without_a_weight_have_no_name_in_a_file(tmp_path: Path) -> None:
-    index = arithmetic()
-    sparse_F = np.zeros(len(index))
-    sparse_F[5] = -0.5
-    save_weights(tmp_path / "w", {"m": Weights(np.ones(1), sparse_F, ("lm",))}, features={"m": index})
-    file = load_weights(tmp_path / "w")
-    (name,) = index.names(np.array([5]))
-    assert [feature[2:] for feature in file.learned("m")] == [(name, -0.5)]
-    assert file.features["m"].names_A == [name]
 
 
 @given(st.sets(st.text(alphabet="a=:_b~ ", max_size=5)))

@@ -91,15 +91,11 @@ def test_kept_features_have_their_names_in_order():
 
 
 def test_a_fact_scores_the_sum_of_its_weights_and_newer_features_nothing():
-    rng = np.random.default_rng(4)
-    features, facts = StructureFeatures(templates()), random_facts(rng, 500)
-    features.of_units(facts[:200])
-    sparse_F = rng.normal(size=len(features))
-    features.of_units(facts)
-    known = features.weighted(sparse_F)
-    weights_F = np.append(sparse_F, np.zeros(len(features) - len(sparse_F)))
-    offsets, ids = features.of_units(facts, add=False)
-    fact_score = from_python(structure.fact_score)
+    features, facts = StructureFeatures(templates()), random_facts(np.random.default_rng(4), 500)
+    offsets, ids = features.of_units(facts)
+    sparse_F = np.arange(1.0, len(features) / 2)
+    known, fact_score = features.weighted(sparse_F), from_python(structure.fact_score)
+    weights_F = np.append(sparse_F, np.zeros(len(features)))
     # Twice, since scores are remembered.
     for row, fact in [*enumerate(facts.tolist())] * 2:
         expected = weights_F[ids[offsets[row] : offsets[row + 1]]].sum()

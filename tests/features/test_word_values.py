@@ -28,7 +28,6 @@ def test_other_values_stand_as_they_are() -> None:
 def test_names_are_spelled_names_without_members() -> None:
     for system in (phrase("hier", sparse=True), structured()):
         index = system.features
-        assert index is not None
         ids = np.arange(len(index))
         plain, spelled = list(index.names(ids)), list(index.names(ids, 2))
         assert list(index.names(ids, 0)) == plain

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.phrases.small_corpora import random_corpus
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.errors import InputError
@@ -73,18 +74,13 @@ def test_read_by_hand_and_written_again(tmp_path):
     assert read_lines(tmp_path / "sorted") == GOOD
 
 
-def random_corpus(rng, words):
-    corpus = []
-    for _ in range(60):
-        source, target = (rng.choice(words, size=rng.integers(1, 6)).tolist() for _ in range(2))
-        links = {(int(rng.integers(len(source))), int(rng.integers(len(target)))) for _ in range(3)}
-        corpus.append((source, target, links))
-    return corpus
-
-
 def test_round_trip_of_odd_words(tmp_path, rng):
     words = ["|", "|||", "a|b", "&#124;", "&amp;#124;", "a\xa0b", "a\u2028b", "a\rb", "c\td", "\ufeff", "0-0", "é"]
-    table, source, target = made(random_corpus(rng, words), 3)
+    numbers = random_corpus(rng, 60, 3 + len(words), longest=5)
+    corpus = [
+        ([words[i - 3] for i in source], [words[j - 3] for j in target], links) for source, target, links in numbers
+    ]
+    table, source, target = made(corpus, 3)
     write_phrase_table(tmp_path / "t.gz", table, source, target)
     again = read_phrase_table(tmp_path / "t.gz")
     assert spelled(*again, unescape_bars) == spelled(table, source, target)

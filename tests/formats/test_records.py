@@ -1,4 +1,4 @@
-"""Lists in the forms in which the tools document them, and the same records in their new order."""
+"""Lists in the forms of the tools, as they wrote and as they document them; the same records in their new order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.formats import tools
 from xlate.errors import InputError
+from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.records import read_record, write_lists
 from xlate.scoring.feature_weights import rescored
@@ -38,22 +40,10 @@ VLLM = {
     ],
     "finished": True,
 }
-CHAT = {
-    "id": "chatcmpl-1",
-    "choices": [
-        {
-            "index": 0,
-            "message": {"role": "assistant", "content": "the house"},
-            "logprobs": {"content": [{"token": "the", "logprob": -0.5}, {"token": "house", "logprob": -1.5}]},
-        },
-        {"index": 1, "message": {"role": "assistant", "content": "a house"}, "logprobs": None},
-    ],
-}
-COMPLETION = {
-    "id": "cmpl-1",
-    "choices": [{"text": "the house", "index": 0, "logprobs": {"tokens": ["the"], "token_logprobs": [None, -2.0]}}],
-}
+CHAT = json.loads(tools.CHAT)
 BATCH = {"id": "batch_req_1", "custom_id": "line 3", "response": {"status_code": 200, "body": CHAT}, "error": None}
+# Without log probabilities of the first token.
+COMPLETION = {"id": "cmpl-1", "choices": [{"text": "the house", "logprobs": {"token_logprobs": [None, -2.0]}}]}
 FACES = {
     "id": 1,
     "sequences": ["the house", "a house"],
@@ -71,8 +61,6 @@ CTRANSLATE = {
 COMET = {"src": "das Haus", "mt": "the house", "ref": "the house!", "score": 0.5}
 PAIR = {"prompt": "das Haus", "chosen": "the house", "rejected": [{"role": "assistant", "content": "a house"}]}
 
-BOTH = [("the house", {}, None), ("a house", {}, None)]
-
 
 def tokens(*values: float) -> dict[str, float]:
     first = values[:3]
@@ -83,36 +71,68 @@ def tokens(*values: float) -> dict[str, float]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("given", "name", "source", "entries", "unused"),
-    [
-        (
-            VLLM,
-            7,
-            "Übersetze: das Haus",
-            [("the\nhouse", {"qe": 0.5, **tokens(-0.25, -0.5)}, -0.75), ("a house", {"qe": 0.75}, -2)],
-            {"finished", "prompt_token_ids", "finish_reason", "index", "token_ids"},
-        ),
-        (CHAT, "chatcmpl-1", None, [("the house", tokens(-0.5, -1.5), None), BOTH[1]], {"index"}),
-        (COMPLETION, "cmpl-1", None, [("the house", tokens(-2.0), None)], {"index"}),
-        (BATCH, "line 3", None, [("the house", tokens(-0.5, -1.5), None), BOTH[1]], {"id", "index"}),
-        (
-            FACES,
-            1,
-            None,
-            [("the house", {"qe": 0.25, "beams": 2}, -0.5), ("a house", {"qe": 1, "beams": 2}, -1)],
-            set(),
-        ),
-        (PIPELINE, None, None, [("the house", {}, 0.5), ("a house", {}, 0.25)], set()),
-        (CTRANSLATE, None, "das Haus", [("the house", {}, -0.5), ("a house", {}, -1)], set()),
-        (COMET, None, "das Haus", [("the house", {}, 0.5)], set()),
-        (PAIR, None, "das Haus", [("the house", {"chosen": 1}, None), ("a house", {"chosen": 0}, None)], set()),
-    ],
-)
-def test_every_form(given: Any, name: Any, source: Any, entries: Any, unused: set[str]) -> None:
-    record = read_record(given)
-    assert (record.id, record.source, record.entries, set(record.unused)) == (name, source, entries, unused)
-    assert record.references == (("the house!",) if given is COMET else ())
+HOUSES = [("the house", tokens(-0.5, -0.25), None), ("a house", tokens(-1.5, -0.25), None)]
+# The first line of what a tool wrote, or a record with more in it: the id, the source and the hypotheses.
+FORMS = {
+    tools.TRANSFORMERS: (
+        0,
+        "das haus ist klein",
+        [
+            ("grün cat grün cat", {}, -0.7763990759849548),
+            ("smaller small", {}, -0.788546085357666),
+            ("grün cat small", {}, -0.837368369102478),
+        ],
+    ),
+    tools.PIPELINE: (None, None, [("hund old katze", {}, None), ("katze rot", {}, None)]),
+    tools.CTRANSLATE: (
+        None,
+        "das haus ist klein",
+        [
+            (" grün cat grün cat cat", {}, -0.8625754117965698),
+            (" grün cat<s> small cat", {}, -0.891951858997345),
+            ("<s> smaller smaller", {}, -0.9615529179573059),
+        ],
+    ),
+    tools.CHAT: ("chatcmpl-1", None, HOUSES),
+    json.dumps(BATCH): ("line 3", None, HOUSES),
+    tools.COMPLETION: ("cmpl-1", None, [(f" {text}", *rest) for text, *rest in HOUSES]),
+    json.dumps(COMPLETION): ("cmpl-1", None, [("the house", tokens(-2.0), None)]),
+    tools.VLLM: (0, "das haus", [(" the house", HOUSES[0][1], -0.75), (" a house", HOUSES[1][1], -1.75)]),
+    json.dumps(VLLM): (
+        7,
+        "Übersetze: das Haus",
+        [("the\nhouse", {"qe": 0.5, **tokens(-0.25, -0.5)}, -0.75), ("a house", {"qe": 0.75}, -2)],
+    ),
+    json.dumps(FACES): (
+        1,
+        None,
+        [("the house", {"qe": 0.25, "beams": 2}, -0.5), ("a house", {"qe": 1, "beams": 2}, -1)],
+    ),
+    tools.COMET: (None, "das haus", [("the house", {"COMET": 0.9375}, None)]),
+    tools.TRL: (None, "das haus", [("the house", {"chosen": 1}, None), ("a house", {"chosen": 0}, None)]),
+}
+
+
+@pytest.mark.parametrize("written", FORMS)
+def test_every_form(written: str) -> None:
+    record = read_record(json.loads(written.splitlines()[0]))
+    assert (record.id, record.source, record.entries) == FORMS[written]
+    assert record.references == (("the house",) if written is tools.COMET else ())
+
+
+def test_fields_that_are_neither_text_nor_scores_are_named() -> None:
+    assert set(read_record(VLLM).unused) == {"finished", "prompt_token_ids", "finish_reason", "index", "token_ids"}
+
+
+@pytest.mark.parametrize("written", [text for text in FORMS if text.endswith("\n")])
+def test_what_a_tool_wrote_is_written_in_another_order(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text(written, encoding="utf-8")
+    lists = list(NbestFile(path).lists())
+    assert check_nbest(NbestFile(path)).errors == []
+    write_lists(tmp_path / "again.jsonl", (hypotheses[::-1] for hypotheses in lists))
+    again = [[one.text for one in hypotheses] for hypotheses in NbestFile(tmp_path / "again.jsonl").lists()]
+    assert again == [[one.text for one in hypotheses[::-1]] for hypotheses in lists]
 
 
 def test_other_forms_through_the_names_of_their_fields() -> None:
@@ -144,16 +164,14 @@ def test_records_come_back_in_their_form_best_first(tmp_path: Path) -> None:
     path = lines_of(tmp_path / "list", VLLM, FACES | {"ref": ["r", "s"]}, CTRANSLATE | {"id": 8})
     column = tmp_path / "column"
     column.write_text("6\n5\n4\n3\n2\n1\n")
-    vllm, faces, translated = ranked(path, [1, 2, 4, 3, 0, 0], added=(f"lm={column}",))
+    vllm, faces, translated = ranked(path, [1, 2, 3, 4, 0, 1], added=(f"lm={column}",))
     better, worse = {"lm": 5, "score": 2, "rank": 1}, {"lm": 6, "score": 1, "rank": 2}
     assert vllm == VLLM | {"outputs": [second | better, first | worse]}
-    assert faces == FACES | {"ref": ["r", "s"], "lm": [4, 3], "score": [4, 3], "rank": [1, 2]}
-    assert translated == CTRANSLATE | {"id": 8, "lm": [2, 1], "score": [0, 0], "rank": [1, 2]}
+    turned = {name: FACES[name][::-1] for name in ("sequences", "sequences_scores", "qe")}
+    assert faces == FACES | turned | {"ref": ["r", "s"], "lm": [3, 4], "score": [4, 3], "rank": [1, 2]}
+    turned = {name: CTRANSLATE[name][::-1] for name in ("hypotheses", "scores")}
+    assert translated == CTRANSLATE | turned | {"id": 8, "lm": [1, 2], "score": [1, 0], "rank": [1, 2]}
     assert shown(tmp_path / "out.jsonl")[0] == [(7, "a house"), (7, "the house")]
-    again = ranked(path, [0, 0, 1, 2, 0, 1])
-    assert again[1]["sequences"] == ["a house", "the house"]
-    assert (again[1]["sequences_scores"], again[1]["qe"], again[1]["beams"]) == ([-1, -0.5], [1, 0.25], 2)
-    assert (again[2]["hypotheses"][0], again[2]["scores"]) == (["a", "house"], [-1, -0.5])
 
 
 def test_answers_of_a_batch_lists_and_pairs_come_back(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.formats.test_moses_table import spelled
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
@@ -25,12 +26,8 @@ def read(folder: Path, lines: list[str]):
     (folder / "orientations").write_text("".join(line + "\n" for line in lines))
     table, source, target = read_phrase_table(folder / "pairs")
     rows = read_reordering_table(folder / "orientations", table, source, target)
-    spelled = {}
-    for b in range(len(table)):
-        words = map(source.word, table.source_phrases[table.source_B[b]])
-        outs = map(target.word, table.target_phrases[table.target_B[b]])
-        spelled[f"{' '.join(words)} ||| {' '.join(outs)}"] = rows[b]
-    return spelled
+    pairs = [" ||| ".join(map(" ".join, sides)) for sides in spelled(table, source, target)]
+    return dict(zip(pairs, rows, strict=True))
 
 
 def test_rows_are_found_by_their_phrases(tmp_path):

@@ -59,7 +59,6 @@ def test_words_of_other_folders_are_taken_as_they_stand(tmp_path: Path) -> None:
     [
         ([LINES[0].replace("0.25", "")], "1 or 7 after"),
         ([LINES[0], LINES[1].replace("0.5", "0.5 1 1 1 1 1 1")], "wrong number of scores"),
-        ([LINES[0].replace("0.25", "-1")], "out of range"),
         ([LINES[0], LINES[0]], "appears twice"),
     ],
 )

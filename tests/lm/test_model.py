@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +13,9 @@ from hypothesis import strategies as st
 
 from tests.lm.oracles import SENTENCES, VOCABULARY, WORD_IDS, BackOff, back_off_models
 from xlate.errors import InputError
-from xlate.lm.arpa import ArpaModel, NgramTable, read_arpa, write_arpa
+from xlate.lm.arpa import ArpaModel, NgramTable, write_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel, perplexity
-from xlate.text.lines import read_lines
-from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText
 
 CLOSE = {"rel": 1e-5, "abs": 1e-5}
@@ -93,7 +90,6 @@ def test_batches_equal_single_queries(arpa: ArpaModel, sentences: list[list[int]
 
 
 def test_words_the_model_does_not_list(model: NgramModel) -> None:
-    assert model.vocabulary.ids(["c", "nowhere", "<unk>", "<s>", "</s>"]).tolist() == [5, 0, 0, 0, 0]
     for state in (model.begin_state, model.empty_state):
         assert model.score(state, 999) == model.score(state, 0)
 
@@ -121,30 +117,14 @@ def model(rng: np.random.Generator) -> NgramModel:
     return NgramModel.from_arpa(estimate(EncodedText.from_ids(sentences), VOCABULARY, 3))
 
 
-def test_saved_is_loaded(model: NgramModel, tmp_path: Path, rng: np.random.Generator) -> None:
-    model.save(tmp_path / "lm")
+def test_saved_is_loaded(model: NgramModel, tmp_path: Path) -> None:
+    for _ in range(2):
+        model.save(tmp_path / "lm")
     loaded = NgramModel.load(tmp_path / "lm")
     assert (loaded.order, loaded.vocabulary.words) == (model.order, model.vocabulary.words)
     assert loaded.begin_state == model.begin_state
-    for _ in range(20):
-        sentence = rng.choice(WORD_IDS, size=6).astype(np.int32)
-        assert loaded.sentence_logprob(sentence) == model.sentence_logprob(sentence)
-    model.save(tmp_path / "lm")
-    assert NgramModel.load(tmp_path / "lm").arrays.contexts_N.tolist() == model.arrays.contexts_N.tolist()
-
-
-@pytest.mark.parametrize("header", [None, "{", "[]", '{"format": "xlate n-gram model 2"}', {"sizes": {}}])
-def test_a_damaged_header(model: NgramModel, tmp_path: Path, header: str | dict | None) -> None:
-    model.save(tmp_path)
-    path = tmp_path / "header.json"
-    if header is None:
-        path.unlink()
-    elif isinstance(header, str):
-        path.write_text(header)
-    else:
-        path.write_text(json.dumps(json.loads(path.read_text()) | header))
-    with pytest.raises(InputError, match=r"header\.json: (not a|damaged|a language model of an earlier version)"):
-        NgramModel.load(tmp_path)
+    for one, other in zip(loaded.arrays, model.arrays, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_equal_to_kenlm(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -186,15 +166,3 @@ def test_a_text_without_sentences(model: NgramModel) -> None:
     measured = perplexity(model, [])
     assert math.isnan(measured.including_unknown)
     assert (measured.tokens, measured.unknown) == (0, 0)
-
-
-@pytest.mark.corpus
-@pytest.mark.slow
-def test_equal_to_kenlm_on_real_text(shared_data: Path) -> None:
-    """The figures of KenLM's `query` for the development set, as data/moses/README.md gives them."""
-    model = NgramModel.from_arpa(read_arpa(shared_data / "moses" / "model" / "lm.en.5gram.arpa.gz"))
-    lines = read_lines(shared_data / "moses" / "corpus" / "val.tok.en.gz")
-    measured = perplexity(model, [split_tokens(line) for line in lines])
-    assert (measured.tokens, measured.unknown) == (14_322, 168)
-    assert measured.including_unknown == pytest.approx(36.12, abs=0.005)
-    assert measured.excluding_unknown == pytest.approx(32.30, abs=0.005)

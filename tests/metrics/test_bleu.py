@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from xlate.errors import InputError
-from xlate.metrics.bleu import ReferenceAutomaton, bleu_scores, prior_bleu, sentence_bleu
+from xlate.metrics.bleu import bleu_scores, prior_bleu, sentence_bleu
 
 SACREBLEU = {"none": ("none", None), "floor": ("floor", 0.1), "exp": ("exp", None), "add-1": ("add-k", 1)}
 
@@ -54,26 +54,3 @@ def test_long_ngrams_are_drawn_to_what_shorter_ones_make_likely() -> None:
     rows = np.array([[4, 5, 4, 2, 0, 0, 4, 3, 2, 1], [4, 5, 3, 0, 0, 0, 4, 3, 2, 1], [0, 5, 0, 0, 0, 0, 0, 0, 0, 0]])
     assert prior_bleu(rows).tolist() == pytest.approx([expected, 0.0, 0.0])
     assert sentence_bleu(rows, "gao").tolist() == prior_bleu(rows).tolist()
-
-
-SENTENCES = st.lists(st.sampled_from("abc"), max_size=7)
-
-
-def ngrams(words, n):
-    return [tuple(words[start : start + n]) for start in range(len(words) - n + 1)]
-
-
-@settings(max_examples=40)
-@given(st.lists(SENTENCES, max_size=3), st.lists(st.lists(st.sampled_from("abcx"), max_size=4), max_size=4))
-def test_matches_are_those_of_counting(references, phrases):
-    """Every occurrence in the hypothesis of an n-gram that some reference has, however it is cut into phrases."""
-    automaton = ReferenceAutomaton(references)
-    next_SP, matches_SPn = automaton.walk_phrases([tuple(phrase) for phrase in phrases])
-    state, found = 0, [0] * 4
-    for p in range(len(phrases)):
-        found = [a + b for a, b in zip(found, matches_SPn[state, p].tolist(), strict=True)]
-        state = int(next_SP[state, p])
-    words = [word for phrase in phrases for word in phrase]
-    for n in range(1, 5):
-        known = {gram for reference in references for gram in ngrams(reference, n)}
-        assert found[n - 1] == sum(gram in known for gram in ngrams(words, n))

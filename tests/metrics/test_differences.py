@@ -14,6 +14,10 @@ from xlate.metrics.score import evaluate
 LINES = st.lists(st.lists(st.sampled_from("abc"), max_size=6), min_size=3, max_size=3)
 
 
+def words(*lines: str) -> list[list[str]]:
+    return [line.split() for line in lines]
+
+
 def test_lengths_by_hand() -> None:
     references = ["a b c d e", "a b c d e f", " ".join("abcdefghijk"), "a b c d"]
     ours, theirs = references, ["a b c d x", *references[1:]]
@@ -29,8 +33,8 @@ def test_lengths_by_hand() -> None:
 
 
 def test_frequencies_by_hand() -> None:
-    references = [["the", "cat", "sat"], ["the", "the", "rare"]]
-    ours, theirs = [["the", "cat", "cat"], ["the", "rare"]], [["the"], ["the", "the", "the"]]
+    references, ours = words("the cat sat", "the the rare"), words("the cat cat", "the rare")
+    theirs = words("the", "the the the")
     found = frequency_buckets(ours, theirs, references, {"the": 1500, "cat": 3, "sat": 4})
     assert [(bucket.name, bucket.size) for bucket in found] == [("0", 1), ("2-4", 2), ("1000 or more", 3)]
     # cat is right once of two given and two wanted (cat, sat); two of three thes; the other system has one too many.
@@ -39,9 +43,8 @@ def test_frequencies_by_hand() -> None:
 
 
 def test_ngrams_by_hand() -> None:
-    references = [[["a", "red", "house"]], [["a", "red", "boat"], ["the", "boat"]]]
-    ours, theirs = [["a", "red", "house"], ["a", "boat"]], [["a", "house"], ["the", "boat"]]
-    gained, lost = ngram_changes(ours, theirs, references, 10)
+    references = [words("a red house"), words("a red boat", "the boat")]
+    gained, lost = ngram_changes(words("a red house", "a boat"), words("a house", "the boat"), references, 10)
     # What `a red house` explains, `a` and `red house` among it, is left out.
     assert [(" ".join(c.ngram), c.ours, c.theirs, c.wanted) for c in gained] == [("a red house", 1, 0, 1)]
     assert [" ".join(c.ngram) for c in lost] == ["the boat"]

@@ -78,9 +78,9 @@ def small_rules() -> RuleTable:
     return score_rules(extract_rules(*text, links), lexical_table(*text, links))
 
 
-def random_corpus(rng, sentences, words):
-    """Sentence pairs of up to 13 words; most target words have a link, to any source word."""
-    sizes = rng.integers(1, 14, size=(sentences, 2))
+def random_corpus(rng, sentences, words, longest=13):
+    """Sentence pairs with up to so many words on a side; most target words have a link, to any source word."""
+    sizes = rng.integers(1, longest + 1, size=(sentences, 2))
     return [
         (
             rng.integers(3, words, size=n).tolist(),
@@ -111,12 +111,17 @@ corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=6)
 
 
 def texts(corpus) -> tuple[EncodedText, EncodedText]:
-    """The two sides of a drawn corpus."""
-    return encoded([s for s, _ in corpus]), encoded([t for _, t in corpus])
+    """The two sides of a corpus, with links or without."""
+    return encoded([source for source, *_ in corpus]), encoded([target for _, target, *_ in corpus])
 
 
-def pair_links(counts: PairCounts, b: int) -> list[tuple[int, int]]:
-    """The most frequent internal links of pair b as (source, target) positions within its phrases."""
-    x = counts.shape_B[b]
+def linked_texts(corpus) -> tuple[EncodedText, EncodedText, Links]:
+    """The two sides of a corpus and its links."""
+    return *texts(corpus), Links.from_pairs(links for _, _, links in corpus)
+
+
+def pair_links(counts: PairCounts, b: int, inverse: bool = False) -> list[tuple[int, int]]:
+    """The most frequent internal links of pair b as (source, target) positions; `inverse` breaks ties the other way."""
+    x = (counts.inverse_shape_B if inverse else counts.shape_B)[b]
     part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
     return list(zip(counts.link_source_K[part].tolist(), counts.link_target_K[part].tolist(), strict=True))

@@ -117,12 +117,6 @@ def test_without_smoothing_an_orientation_never_seen_has_a_least_probability():
     np.testing.assert_allclose(costs_B2[0], [math.log(2)] * 2, rtol=1e-6)
 
 
-@pytest.mark.parametrize("smoothing", [-1.0, math.nan, math.inf])
-def test_unusable_smoothing_is_refused(smoothing):
-    with pytest.raises(InputError, match="smoothing"):
-        block_set(table_of([([3], [3])]), [[3]], [[3]]).orientation_cost_B2(smoothing)
-
-
 @pytest.fixture
 def saved(tmp_path):
     table = table_of([([3], [3]), ([4], [4]), ([3, 4], [3, 4])])
@@ -174,8 +168,13 @@ def test_a_discount_makes_what_was_seen_once_cost_more(discount):
     np.testing.assert_allclose(blocks.direct_cost_B(discount), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("discount", [-0.1, 1.0, math.nan])
-def test_discounts_that_cannot_be(discount):
-    blocks = block_set(table_of([([3], [3])]), [(3,)], [(3,)])
-    with pytest.raises(InputError, match="unusable discount of counts"):
-        blocks.direct_cost_B(discount)
+@pytest.mark.parametrize(
+    ("costs", "value"),
+    [
+        *((BlockSet.orientation_cost_B2, smoothing) for smoothing in (-1.0, math.nan, math.inf)),
+        *((BlockSet.direct_cost_B, discount) for discount in (-0.1, 1.0, math.nan)),
+    ],
+)
+def test_unusable_smoothing_and_discounts_are_refused(costs, value):
+    with pytest.raises(InputError, match="unusable"):
+        costs(block_set(table_of([([3], [3])]), [(3,)], [(3,)]), value)

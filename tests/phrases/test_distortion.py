@@ -5,24 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.phrases.small_corpora import encoded, linked_pairs, linked_texts
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.distortion import Distortion, jumps
-from xlate.text.vocabulary import BEGIN_ID, EncodedText
+from xlate.text.vocabulary import BEGIN_ID
 
 WORDS = 8
-PAIRS = st.lists(
-    st.tuples(
-        st.lists(st.integers(3, WORDS - 1), min_size=1, max_size=6),
-        st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=8),
-    ),
-    max_size=5,
-)
 
 
 def plain_jumps(source, links):
@@ -36,24 +29,12 @@ def plain_jumps(source, links):
     return found
 
 
-def arranged(pairs):
-    sentences = [s for s, _ in pairs]
-    links = [sorted((s, t) for s, t in links if s < len(source)) for source, links in pairs]
-    return EncodedText.from_ids([np.array(s, np.int32) for s in sentences]), Links.from_pairs(links), links
-
-
-@given(PAIRS)
-def test_jumps_equal_a_walk_along_the_target(pairs):
-    source, links, plain = arranged(pairs)
-    expected = [jump for (words, _), ours in zip(pairs, plain, strict=True) for jump in plain_jumps(words, ours)]
-    assert list(zip(*(array.tolist() for array in jumps(source, links)), strict=True)) == expected
-
-
-@given(PAIRS, st.integers(1, 3))
-def test_costs_equal_the_formula(pairs, reach):
-    source, links, plain = arranged(pairs)
+@given(linked_pairs(), st.integers(1, 3))
+def test_jumps_equal_a_walk_along_the_target_and_costs_the_formula(corpus, reach):
+    source, _, links = linked_texts(corpus)
+    found = [jump for words, _, pairs in corpus for jump in plain_jumps(words, pairs)]
+    assert list(zip(*(array.tolist() for array in jumps(source, links)), strict=True)) == found
     model = Distortion.count(source, links, WORDS, reach, 2.0)
-    found = [jump for (words, _), ours in zip(pairs, plain, strict=True) for jump in plain_jumps(words, ours)]
     cut = [(left, landed, max(-reach, min(reach, d))) for left, landed, d in found]
     overall = Counter(d for _, _, d in cut)
     for costs_VK, side in ((model.outbound_VK, 0), (model.inbound_VK, 1)):
@@ -69,13 +50,11 @@ def test_costs_equal_the_formula(pairs, reach):
 
 
 def test_costs_come_back_from_disk(tmp_path):
-    source, links, _ = arranged([([3, 4], {(0, 1), (1, 0)})])
-    model = Distortion.count(source, links, WORDS)
+    model = Distortion.count(encoded([[3, 4]]), Links.from_pairs([{(0, 1), (1, 0)}]), WORDS)
     model.save(tmp_path)
     assert Distortion.load(tmp_path).inbound_VK.tolist() == model.inbound_VK.tolist()
 
 
 def test_links_of_another_text():
-    _, links, _ = arranged([([3], set())])
     with pytest.raises(InputError, match="unequal"):
-        Distortion.count(EncodedText.from_ids([]), links, WORDS)
+        Distortion.count(encoded([]), Links.from_pairs([set()]), WORDS)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import encoded, linked_pairs, pair_links, random_corpus
+from tests.phrases.small_corpora import encoded, linked_pairs, linked_texts, pair_links, random_corpus
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.extract import extract_phrases
@@ -42,20 +42,13 @@ def moses_choice(shapes, length, side):
     return max((shape for shape, count in shapes.items() if count == most), key=partners)
 
 
-def inverse_links(counts, b):
-    x = counts.inverse_shape_B[b]
-    part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
-    return tuple(sorted(zip(counts.link_source_K[part].tolist(), counts.link_target_K[part].tolist(), strict=True)))
-
-
 def rows(text):
     return [tuple(text[k].tolist()) for k in range(len(text))]
 
 
 def check(corpus, max_length):
     """Compares pairs, counts, and the links that Moses would choose, both ways; returns the number of pairs."""
-    source, target, links = zip(*corpus, strict=True)
-    counts = extract_phrases(encoded(source), encoded(target), Links.from_pairs(links), max_length)
+    counts = extract_phrases(*linked_texts(corpus), max_length)
     shapes = defaultdict(Counter)
     for sentence in corpus:
         for s, t, shape in naive(*sentence, max_length):
@@ -68,7 +61,7 @@ def check(corpus, max_length):
     for b, (s, t) in enumerate(found):
         assert counts.count_B[b] == shapes[s, t].total()
         assert tuple(sorted(pair_links(counts, b))) == moses_choice(shapes[s, t], len(t), 1)
-        assert inverse_links(counts, b) == moses_choice(shapes[s, t], len(s), 0)
+        assert tuple(sorted(pair_links(counts, b, inverse=True))) == moses_choice(shapes[s, t], len(s), 0)
     return len(found)
 
 

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import encoded, linked_pairs, phrase_of, table_of
+from tests.phrases.moses_corpus import moses_corpus
+from tests.phrases.small_corpora import encoded, linked_pairs, linked_texts, phrase_of, random_corpus, table_of
 from tests.phrases.test_extract import naive_spans
 from xlate.align.lexical import lexical_table
-from xlate.align.links import Links, read_links
+from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table, write_reordering_table
@@ -78,8 +79,8 @@ def finer(block: Block, n: int, m: int, links: set[tuple[int, int]], beside: lis
 @given(corpus=linked_pairs(least=1, longest=5))
 def test_counts_are_the_definition(kind: str, corpus: Corpus) -> None:
     most = 3
-    source, target = encoded([s for s, _, _ in corpus]), encoded([t for _, t, _ in corpus])
-    links = Links.from_pairs([pairs for _, _, pairs in corpus])
+    # An unknown word is in no phrase.
+    corpus = [([w % 5 for w in source], [w % 4 for w in target], links) for source, target, links in corpus]
     expected: Counter[tuple[tuple[int, ...], tuple[int, ...], int]] = Counter()
     for s, t, given_links in corpus:
         phrases = list(naive_spans(s, t, given_links, most, most))
@@ -88,12 +89,12 @@ def test_counts_are_the_definition(kind: str, corpus: Corpus) -> None:
             define = finer if kind == "hier5" else orientations
             backward, forward = define(block, len(s), len(t), given_links, beside)
             pair = tuple(s[block[0] : block[1]]), tuple(t[block[2] : block[3]])
-            expected[(*pair, backward)] += 1
-            expected[(*pair, (5 if kind == "hier5" else 3) + forward)] += 1
-    if not expected:
-        return
-    table = score_phrases(extract_phrases(source, target, links, most), lexical_table(source, target, links))
-    counts = reordering_counts(table, source, target, links, kind, most)
+            if 0 not in (*pair[0], *pair[1]):
+                expected[(*pair, backward)] += 1
+                expected[(*pair, (5 if kind == "hier5" else 3) + forward)] += 1
+    texts = linked_texts(corpus)
+    table = score_phrases(extract_phrases(*texts, most), lexical_table(*texts))
+    counts = reordering_counts(table, *texts, kind, most)
     found = {
         (*phrase_of(table, b), o): counts[b, o]
         for b in range(len(table))
@@ -104,21 +105,13 @@ def test_counts_are_the_definition(kind: str, corpus: Corpus) -> None:
 
 
 def test_orientations_are_counted_in_bounded_memory(tmp_path: Path, rng: np.random.Generator) -> None:
-    source, target = (EncodedText.from_ids([rng.integers(0, 40, size=8) for _ in range(1200)]) for _ in range(2))
-    links = Links.from_pairs({(int(i), j) for j, i in enumerate(rng.integers(8, size=8))} for _ in range(1200))
-    table = score_phrases(extract_phrases(source, target, links), lexical_table(source, target, links))
-    whole = reordering_counts(table, source, target, links, "hier")
-    # An unknown word is in no phrase; all other pairs were counted as often as they were extracted.
-    known_P, known_Q = (
-        np.array([0 not in phrase for phrase in side]) for side in (table.source_phrases, table.target_phrases)
-    )
-    known_B = known_P[table.source_B] & known_Q[table.target_B]
-    assert 0 < known_B.sum() < len(table)
-    assert (whole.reshape(-1, 2, 3).sum(axis=2) == np.where(known_B, table.count_B, 0)[:, None]).all()
+    texts = linked_texts(random_corpus(rng, 1200, 40, longest=8))
+    table = score_phrases(extract_phrases(*texts), lexical_table(*texts))
+    whole = reordering_counts(table, *texts, "hier")
     kept_B = rng.random(len(table)) < 0.7
     with Runs(0, tmp_path) as runs:
-        assert (reordering_counts(table, source, target, links, "hier", runs=runs) == whole).all()
-        some = reordering_counts(table.select(kept_B), source, target, links, "hier", runs=runs)
+        assert (reordering_counts(table, *texts, "hier", runs=runs) == whole).all()
+        some = reordering_counts(table.select(kept_B), *texts, "hier", runs=runs)
         assert (some == whole[kept_B]).all()
         shares = reordering_probabilities(some, scratch=runs)
         assert (shares == reordering_probabilities(whole)[kept_B]).all()
@@ -131,24 +124,15 @@ def test_probabilities_are_smoothed() -> None:
     assert probabilities[0].tolist() == pytest.approx([0.6, 0.2, 0.2, 0.5 / 4.5, 2.5 / 4.5, 1.5 / 4.5])
 
 
-def test_an_unknown_kind_is_refused() -> None:
-    text = encoded([[3]])
-    with pytest.raises(InputError, match="kind of reordering"):
-        reordering_counts(None, text, text, Links.from_pairs([[]]), "left")  # type: ignore[arg-type]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), [("wbe", "wbe"), ("hier-moses", "hier")])
 def test_mosess_tables_come_out(shared_data: Path, tmp_path: Path, kind: str, name: str) -> None:
-    moses = shared_data / "moses"
-    table, source, target = read_phrase_table(moses / "model" / "phrase-table.gz")
-    tokens = [[line.split() for line in read_lines(moses / "corpus" / f"train.tok.{side}.gz")] for side in ("de", "en")]
-    links = read_links(
-        moses / "align" / "train.grow-diag-final-and.de-en.gz", *([len(line) for line in side] for side in tokens)
-    )
+    folder = shared_data / "moses" / "model"
+    table, source, target = read_phrase_table(folder / "phrase-table.gz")
+    *tokens, links = moses_corpus(shared_data)
     texts = [EncodedText.encode(side, words) for side, words in zip(tokens, (source, target), strict=True)]
     probabilities = reordering_probabilities(reordering_counts(table, *texts, links, kind))
-    path = moses / "model" / f"reordering-table.{name}-msd-bidirectional-fe.gz"
+    path = folder / f"reordering-table.{name}-msd-bidirectional-fe.gz"
     given_B6 = read_reordering_table(path, table, source, target)
     assert np.isclose(probabilities, given_B6, atol=2e-6).all()
     write_reordering_table(tmp_path / "r.gz", table, given_B6, source, target, escape=False)
@@ -177,9 +161,12 @@ def test_places_are_those_of_the_textbook(corpus: Corpus, data: st.DataObject) -
     assert order == sorted(order)
 
 
-def test_texts_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError):
-        occurrences_of(table_of([([3], [4])]), encoded([[3]]), encoded([]), Links.from_pairs([]))
+def test_an_unknown_kind_and_texts_that_do_not_fit_are_refused() -> None:
+    table, text, none = table_of([([3], [4])]), encoded([[3]]), encoded([])
+    with pytest.raises(InputError, match="kind of reordering"):
+        reordering_counts(table, text, text, Links.from_pairs([[]]), "left")
+    with pytest.raises(InputError, match="differ in number"):
+        occurrences_of(table, text, none, Links.from_pairs([]))
 
 
 def test_the_most_frequent_pairs_are_listed_first() -> None:

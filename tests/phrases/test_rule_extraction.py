@@ -1,4 +1,4 @@
-"""Rule extraction: by the definition written naively, and the same in whatever memory."""
+"""Rule extraction and scores of rules: by the definition written naively, and the same in whatever memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from benchmarks.rule_forms import rule_forms
-from tests.phrases.small_corpora import encoded, pair_links, random_corpus
+from tests.phrases.small_corpora import encoded, linked_texts, pair_links, random_corpus, small_rules
 from tests.phrases.test_extract import moses_choice, naive_spans
-from xlate.align.lexical import lexical_table
+from tests.phrases.test_table import assert_same as assert_same_table
+from tests.phrases.test_table import naive_lexical, word_probabilities
+from xlate.align.lexical import NULL, lexical_table
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases import extract, rule_extraction, runs
@@ -100,13 +102,8 @@ def naive_counts(corpus, asked):
     return weights, shapes
 
 
-def texts_of(corpus) -> tuple[EncodedText, EncodedText, Links]:
-    source, target, links = zip(*corpus, strict=True)
-    return encoded(source), encoded(target), Links.from_pairs(links)
-
-
 def extracted(corpus, asked) -> PairCounts:
-    return extract_rules(*texts_of(corpus), asked)
+    return extract_rules(*linked_texts(corpus), asked)
 
 
 def source_side(words):
@@ -158,6 +155,7 @@ some_settings = st.builds(
     loose_phrases=st.booleans(),
     loose_gaps=st.booleans(),
     shared_counts=st.booleans(),
+    unlikely=st.sampled_from((0.1, 0.25, 0.6)),
 )
 
 
@@ -179,7 +177,7 @@ def test_equals_the_definition(corpus, asked):
 @given(linked_corpora(), some_settings)
 def test_a_table_has_the_counted_rules_in_its_order(corpus, asked):
     counts = extracted(corpus, asked)
-    table = score_rules(counts, lexical_table(*texts_of(corpus)), asked)
+    table = score_rules(counts, lexical_table(*linked_texts(corpus)), asked)
     counted = {rule(counts, b): b for b in range(len(counts))}
     found = [table_rule(table, b) for b in range(len(table))]
     assert sorted(found, key=counted.get) == list(counted)
@@ -189,17 +187,49 @@ def test_a_table_has_the_counted_rules_in_its_order(corpus, asked):
         listed = [phrases[p].tolist() for p in range(len(phrases))]
         assert listed == sorted(listed)
         assert set(rows.tolist()) == set(range(len(phrases)))
-    for b, sides in enumerate(found):
-        same = counted[sides]
-        assert table.count_B[b] * ONE == counts.count_B[same]
+
+
+@hypothesis_settings(max_examples=80, deadline=None)
+@given(linked_corpora(), some_settings)
+def test_counts_links_and_scores_are_those_of_the_definition(corpus, asked):
+    counts, lexical = extracted(corpus, asked), lexical_table(*linked_texts(corpus))
+    table = score_rules(counts, lexical, asked)
+    forward, backward = word_probabilities(lexical)
+
+    def unlikely(given, words, probability):
+        return sum(max(probability.get((g, word), 0) for g in (NULL, *given)) < asked.unlikely for word in words)
+
+    counted = {rule(counts, b): b for b in range(len(counts))}
+    for b in range(len(table)):
+        same = counted[table_rule(table, b)]
+        count, totals = counts.count_B[same], [counts.target_count_Q[counts.target_B[same]]]
+        totals.append(counts.source_count_P[counts.source_B[same]])
+        assert table.count_B[b] * ONE == count
         assert table.links(b) == pair_links(counts, same)
+        side, target = table.source_sides[table.source_B[b]].tolist(), table.target_phrases[table.target_B[b]].tolist()
+        source = [word for word in side if word != GAP]
+        # The places of words among the words of the side.
+        links = [(i - side[:i].count(GAP), j) for i, j in table.links(b)]
+        turned = [(j, i) for i, j in links]
+        weights = naive_lexical(target, source, turned, backward), naive_lexical(source, target, links, forward)
+        expected = count / totals[0], weights[0], count / totals[1], weights[1]
+        np.testing.assert_allclose(table.scores_B4[b], expected)
+        assert table.insertion_B[b] == unlikely(source, target, forward)
+        assert table.deletion_B[b] == unlikely(target, source, backward)
+
+
+def test_a_table_comes_back_from_disk(tmp_path):
+    nothing = extract_rules(encoded([]), encoded([]), Links.from_pairs([]))
+    empty = score_rules(nothing, lexical_table(encoded([]), encoded([]), Links.from_pairs([])))
+    for table in (small_rules(), empty):
+        table.save(tmp_path)
+        assert_same_table(table, RuleTable.load(tmp_path))
 
 
 @hypothesis_settings(max_examples=50, deadline=None)
 @given(linked_corpora(), some_settings)
 def test_forms_equal_the_definition(corpus, asked):
-    source, target, links = zip(*corpus, strict=True)
-    forms = rule_forms(encoded(source), encoded(target), Links.from_pairs(links), asked)
+    forms = rule_forms(*linked_texts(corpus), asked)
     tokens = Counter(
         (source_side, target_side)
         for sentence in corpus
@@ -226,7 +256,7 @@ def test_many_small_runs_give_the_same(corpus, asked):
         patch.setattr(runs, "GROWTH", 1 << 40)
         patch.setattr(runs, "ROW_BYTES", 1 << 40)
         patch.setattr(extract, "PART_WORDS", 1)
-        assert_same(extract_rules(*texts_of(corpus), asked, bounded), whole)
+        assert_same(extract_rules(*linked_texts(corpus), asked, bounded), whole)
 
 
 def assert_same(one: PairCounts, other: PairCounts) -> None:
@@ -245,7 +275,7 @@ def test_memory_is_bounded_and_changes_nothing(rng, tmp_path, monkeypatch):
     whole = extracted(corpus, RuleSettings())
     assert not written
     with Runs(1, tmp_path) as bounded:
-        assert_same(extract_rules(*texts_of(corpus), RuleSettings(), bounded), whole)
+        assert_same(extract_rules(*linked_texts(corpus), RuleSettings(), bounded), whole)
     assert len(written) > 2
     assert max(written) < len(whole) / 2
     assert not list(tmp_path.iterdir())
@@ -279,31 +309,16 @@ def test_rare_rules_with_non_terminals_are_left_out_after_all_totals():
     assert all(every[r] == scores for r, scores in kept.items())
 
 
-def test_nothing_to_extract():
-    assert len(extracted([([], [4], set()), ([3], [5], set())], RuleSettings())) == 0
-    empty = encoded([])
-    assert len(extract_rules(empty, empty, Links.from_pairs([]))) == 0
-    forms = rule_forms(empty, empty, Links.from_pairs([]))
-    assert (forms.types_G.tolist(), forms.share_of_types, forms.share_of_tokens) == ([0, 0, 0], 1.0, 1.0)
-
-
 @pytest.mark.parametrize(
-    "wrong",
+    ("name", "value"),
     [
-        {"source_span": 0},
-        {"target_span": 256},
-        {"symbols": 0},
-        {"most_gaps": 3},
-        {"least_gap": 0},
-        {"least_links": -1},
-        {"least_count": float("nan")},
-        {"unlikely": 1.5},
-        {"memory_mb": 0},
+        *(("source_span", 0), ("target_span", 256), ("symbols", 0), ("most_gaps", 3), ("least_gap", 0)),
+        *(("least_links", -1), ("least_count", float("nan")), ("unlikely", 1.5), ("memory_mb", 0)),
     ],
 )
-def test_settings_out_of_range(wrong):
-    with pytest.raises(InputError, match=f"{next(iter(wrong))} is out of range"):
-        RuleSettings(**wrong)
+def test_settings_out_of_range(name, value):
+    with pytest.raises(InputError, match=f"{name} is out of range"):
+        RuleSettings(**{name: value})
 
 
 def test_memory_is_no_part_of_what_rules_are():

@@ -7,29 +7,22 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from tests.phrases.small_corpora import pair_links
+from tests.phrases.moses_corpus import moses_corpus
+from tests.phrases.small_corpora import linked_texts, pair_links, phrase_of, random_corpus
 from xlate.align.lexical import LexicalTable, lexical_table
-from xlate.align.links import Links, read_links
+from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.phrases.extract import extract_pairs, extract_phrases, phrase_limits
 from xlate.phrases.runs import Runs
 from xlate.phrases.table import PhraseTable, score_phrases
-from xlate.text.lines import read_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
 
-def random_table(rng, sentences=80, decimals=None):
-    """A scored table of a random corpus, with the corpus."""
-    source = [rng.integers(3, 6, size=rng.integers(1, 7)) for _ in range(sentences)]
-    target = [rng.integers(3, 6, size=rng.integers(1, 7)) for _ in range(sentences)]
-    links = Links.from_pairs(
-        {(int(rng.integers(len(s))), int(rng.integers(len(t)))) for _ in range(3)}
-        for s, t in zip(source, target, strict=True)
-    )
-    texts = EncodedText.from_ids(source), EncodedText.from_ids(target)
-    counts = extract_phrases(*texts, links, 4)
-    lexical = lexical_table(*texts, links, decimals=decimals)
+def random_table(rng):
+    """A scored table of a random corpus, with its counts and the lexical table."""
+    texts = linked_texts(random_corpus(rng, 80, 6, longest=6))
+    counts, lexical = extract_phrases(*texts, 4), lexical_table(*texts)
     return score_phrases(counts, lexical), counts, lexical
 
 
@@ -60,6 +53,14 @@ def assert_same(one: PhraseTable, other: PhraseTable) -> None:
             np.testing.assert_array_equal(value, again)
 
 
+def word_probabilities(lexical):
+    """p(t|s) by (s, t), and p(s|t) by (t, s)."""
+    pairs = list(zip(lexical.source_K.tolist(), lexical.target_K.tolist(), strict=True))
+    turned = [(t, s) for s, t in pairs]
+    forward, backward = lexical.target_given_source_K, lexical.source_given_target_K
+    return dict(zip(pairs, forward, strict=True)), dict(zip(turned, backward, strict=True))
+
+
 def naive_lexical(given, words, links, probability):
     """Koehn et al. 2003, section 4.4: links are (given position, word position)."""
     weight = 1.0
@@ -71,9 +72,7 @@ def naive_lexical(given, words, links, probability):
 
 def test_scores_by_the_definition(rng):
     table, counts, lexical = random_table(rng)
-    pairs = list(zip(lexical.source_K.tolist(), lexical.target_K.tolist(), strict=True))
-    forward = dict(zip(pairs, lexical.target_given_source_K, strict=True))
-    backward = dict(zip(((t, s) for s, t in pairs), lexical.source_given_target_K, strict=True))
+    forward, backward = word_probabilities(lexical)
     of_source, of_target = defaultdict(int), defaultdict(int)
     for b in range(len(counts)):
         of_source[counts.source_B[b]] += counts.count_B[b]
@@ -81,9 +80,7 @@ def test_scores_by_the_definition(rng):
     for b in range(len(table)):
         p, q, n = table.source_B[b], table.target_B[b], counts.count_B[b]
         s, t = table.source_phrases[p].tolist(), table.target_phrases[q].tolist()
-        x = counts.inverse_shape_B[b]
-        part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
-        turned = list(zip(counts.link_target_K[part].tolist(), counts.link_source_K[part].tolist(), strict=True))
+        turned = [(j, i) for i, j in pair_links(counts, b, inverse=True)]
         expected = (
             n / of_target[q],
             naive_lexical(t, s, turned, backward),
@@ -154,19 +151,18 @@ def test_a_table_over_a_larger_vocabulary_is_refused(tmp_path, rng):
         PhraseTable.load(tmp_path, (words[0], words[1] - 1))
 
 
+def described(table, b):
+    """The phrases of a pair, its counts, scores and links."""
+    counts = table.count_B[b], table.source_count_P[table.source_B[b]], table.target_count_Q[table.target_B[b]]
+    return phrase_of(table, b), counts, table.scores_B4[b].tolist(), table.links(b)
+
+
 def test_select_keeps_pairs_and_drops_unused_phrases(rng):
     table, _, _ = random_table(rng)
     keep = rng.random(len(table)) < 0.3
     part = table.select(keep)
-    assert len(part) == keep.sum()
-    for b, old in enumerate(np.flatnonzero(keep)):
-        p, q = part.source_B[b], part.target_B[b]
-        np.testing.assert_array_equal(part.source_phrases[p], table.source_phrases[table.source_B[old]])
-        np.testing.assert_array_equal(part.target_phrases[q], table.target_phrases[table.target_B[old]])
-        np.testing.assert_array_equal(part.scores_B4[b], table.scores_B4[old])
-        assert part.links(b) == table.links(old)
-        assert part.source_count_P[p] == table.source_count_P[table.source_B[old]]
-        assert part.target_count_Q[q] == table.target_count_Q[table.target_B[old]]
+    expected = [described(table, b) for b in np.flatnonzero(keep)]
+    assert [described(part, b) for b in range(len(part))] == expected
     assert set(part.source_B.tolist()) == set(range(len(part.source_phrases)))
     assert set(part.target_B.tolist()) == set(range(len(part.target_phrases)))
 
@@ -182,19 +178,13 @@ def test_phrases_of_rows_that_are_not_there_are_refused(rng):
 @pytest.mark.corpus
 @pytest.mark.slow
 def test_equals_moses_on_multi30k(shared_data):
-    folder = shared_data / "moses"
-    theirs, *words = read_phrase_table(folder / "model" / "phrase-table.gz")
-    corpus = [
-        [[w for w in line.split(" ") if w] for line in read_lines(folder / "corpus" / f"train.tok.{side}.gz")]
-        for side in ("de", "en")
-    ]
+    theirs, *words = read_phrase_table(shared_data / "moses" / "model" / "phrase-table.gz")
+    *corpus, links = moses_corpus(shared_data)
     # Numbering by the table's own words, a superset being needed for words that are in no phrase.
     both = [
         Vocabulary([*w.words[3:], *sorted({x for s in c for x in s} - set(w.words))]) for w, c in zip(words, corpus)
     ]
     texts = [EncodedText.encode(side, v) for side, v in zip(corpus, both, strict=True)]
-    lengths = [np.diff(text.offsets_S1) for text in texts]
-    links = read_links(folder / "align" / "train.grow-diag-final-and.de-en.gz", *lengths)
     ours = score_phrases(extract_phrases(*texts, links), lexical_table(*texts, links))
     for name in ("source_B", "target_B", "count_B", "link_offsets_B1", "link_source_K", "link_target_K"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))

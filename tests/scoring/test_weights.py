@@ -45,18 +45,12 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     assert file.sets["neutral"].sparse_F.shape == (0,)
     weighted = [row for row in zip(NAMES, EXTREME, strict=True) if row[1]]
     assert [(name, weight) for *_, name, weight in file.learned("linked")] == weighted
+    # Minus 0 is written, too; the feature that weighs 0 is not.
+    assert file.features["linked"].names_A == list(NAMES[:5])
     assert list(file.learned("neutral")) == []
     assert file.metadata == {"work": "ünï", "n": [1, 2.5]}
     assert file.extra["linked.keys"].tolist() == [1, 2**63, 3]
     assert file.extra["linked.keys"].dtype == np.uint64
-
-
-def test_saving_again_keeps_what_was_loaded(tmp_path: Path) -> None:
-    first = write(tmp_path / "a")
-    file = load_weights(first)
-    features = {"linked": NamedFeatures(NAMES)}
-    save_weights(tmp_path / "b", file.sets, features=features, extra=file.extra, metadata=file.metadata)
-    assert (tmp_path / "b").read_bytes() == first.read_bytes()
 
 
 def test_only_weights_that_are_not_0_are_written_in_the_type_they_have(tmp_path: Path) -> None:
@@ -101,22 +95,15 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "exploded").exists()
 
 
-def test_every_truncation_is_refused(tmp_path: Path) -> None:
+def test_every_cut_and_every_flipped_bit_is_refused(tmp_path: Path) -> None:
     whole = write(tmp_path / "w").read_bytes()
-    for length in [*range(0, len(whole), 41), len(whole) - 1]:
-        (tmp_path / "cut").write_bytes(whole[:length])
-        with pytest.raises(InputError, match="not a usable weights file"):
-            load_weights(tmp_path / "cut")
-
-
-def test_every_flipped_bit_is_refused(tmp_path: Path) -> None:
-    whole = write(tmp_path / "w").read_bytes()
-    for place in range(0, len(whole), 7):
-        damaged = bytearray(whole)
-        damaged[place] ^= 1 << (place % 8)
-        (tmp_path / "flipped").write_bytes(damaged)
-        with pytest.raises(InputError, match="not a usable weights file"):
-            load_weights(tmp_path / "flipped")
+    for place in [*range(0, len(whole), 7), len(whole) - 1]:
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << (place % 8)
+        for damaged in (whole[:place], flipped):
+            (tmp_path / "damaged").write_bytes(damaged)
+            with pytest.raises(InputError, match="not a usable weights file"):
+                load_weights(tmp_path / "damaged")
 
 
 def _foreign(metadata: dict[str, str] | None) -> bytes:

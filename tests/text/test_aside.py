@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from xlate.text import lines
-from xlate.text.lines import atomic_write, clear_left, clear_left_once, done_aside, final_name, name_aside
+from xlate.text.lines import atomic_write, clear_left, done_aside, name_aside
 
 
 def left_by(process: int, folder: Path, name: str = "x", machine: str | None = None) -> Path:
@@ -59,13 +59,6 @@ def test_an_earlier_process_of_our_number_is_dead(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_is_looked_through_once(tmp_path: Path, dead: int) -> None:
-    clear_left_once(tmp_path)
-    left_by(dead, tmp_path).write_text("half")
-    clear_left_once(tmp_path)
-    assert left_by(dead, tmp_path).exists()
-
-
 def test_a_killed_writer_is_cleared_after_by_the_next(tmp_path: Path) -> None:
     program = """
 import os, signal, sys
@@ -82,9 +75,3 @@ with atomic_write(sys.argv[1]) as stream:
     with atomic_write(path) as stream:
         stream.write(b"whole")
     assert [entry.name for entry in tmp_path.iterdir()] == ["out.txt"]
-
-
-def test_messages_name_what_is_meant(tmp_path: Path) -> None:
-    named = name_aside(tmp_path / "corpus")
-    assert final_name(f"{named}/train.gz") == f"{tmp_path}/corpus/train.gz"
-    assert final_name("/any/.other.partial") == "/any/.other.partial"

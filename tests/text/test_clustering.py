@@ -7,13 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+from tests.phrases.small_corpora import encoded
 from xlate.errors import InputError
 from xlate.text.clustering import exchange_classes
-from xlate.text.vocabulary import EncodedText
-
-
-def encoded(sentences):
-    return EncodedText.from_ids(np.array(s, np.int32) for s in sentences)
 
 
 def likelihood(sentences, class_of):

@@ -40,7 +40,6 @@ def holding(folder: Path, script: str = HOLD) -> subprocess.Popen[str]:
     """A process that holds the folder's lock until it is told something; its first line was read."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen([sys.executable, "-c", script, str(folder)], text=True, **pipes)  # type: ignore[call-overload]
-    assert process.stdout is not None
     process.first = process.stdout.readline().strip()  # type: ignore[attr-defined]
     return process  # type: ignore[no-any-return]
 

@@ -1,4 +1,4 @@
-"""Lists exactly as the tools wrote them: each is read, checked, and written in another order.
+"""Lists exactly as the tools wrote them.
 
 Made with transformers 5.24.0, ctranslate2 4.8.5 and openai 3.57.0 on Python 3.11. The models are a BART and a GPT-2 of
 16 dimensions with random weights over some thirty pieces; docs/formats.md has the lines of Python. Lists of vLLM, COMET
@@ -8,14 +8,6 @@ and TRL have the form that their sources or documentation give.
 # ruff: noqa: E501
 
 from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-
-from xlate.formats.nbest_check import check_nbest
-from xlate.formats.nbest_file import NbestFile
-from xlate.formats.records import write_lists
 
 # json.dumps({"id": …, "src": …, "sequences": tokenizer.batch_decode(…), "sequences_scores": ….tolist()}) of
 # model.generate(num_beams=3, num_return_sequences=3, output_scores=True, return_dict_in_generate=True)
@@ -56,50 +48,3 @@ COMET = """\
 TRL = """\
 {"prompt": [{"role": "user", "content": "das haus"}], "chosen": [{"role": "assistant", "content": "the house"}], "rejected": [{"role": "assistant", "content": "a house"}]}
 """
-HOUSES = [["the house", "a house"]]
-LOG_PROBS = {"log_prob", "mean_log_prob", "least_log_prob", "first_log_prob", "pieces"}
-
-
-@pytest.mark.parametrize(
-    ("written", "texts", "totals", "features"),
-    [
-        (
-            TRANSFORMERS,
-            [["grün cat grün cat", "smaller small", "grün cat small"], ["er roterer", "er iserer", "er cater cat"]],
-            [-0.7763990759849548, -0.788546085357666, -0.837368369102478, -0.2996777892112732, -0.436160147190094,
-             -0.558216392993927],
-            set(),
-        ),
-        (PIPELINE, [["hund old katze", "katze rot"], ["cat rot sees", "cat dog"]], [None] * 4, set()),
-        (
-            CTRANSLATE,
-            [
-                ["grün cat grün cat cat", "grün cat<s> small cat", "<s> smaller smaller"],
-                ["er roterer cat", "er iserer cat", "er cater cat cat"],
-                ["", "", ""],
-            ],
-            [-0.8625754117965698, -0.891951858997345, -0.9615529179573059, -0.32415255904197693, -0.4606350064277649,
-             -0.5916725397109985, 0, 0, 0],
-            set(),
-        ),
-        (CHAT, HOUSES, [None, None], LOG_PROBS),
-        (COMPLETION, HOUSES, [None, None], LOG_PROBS),
-        (VLLM, HOUSES, [-0.75, -1.75], LOG_PROBS),
-        (COMET, HOUSES, [None, None], {"COMET"}),
-        (TRL, HOUSES, [None, None], {"chosen"}),
-    ],
-    ids=["transformers", "pipeline", "ctranslate2", "chat", "completion", "vllm", "comet", "trl"],
-)  # fmt: skip
-def test_what_a_tool_wrote(
-    tmp_path: Path, written: str, texts: list[list[str]], totals: list[float | None], features: set[str]
-) -> None:
-    path = tmp_path / "list.jsonl"
-    path.write_text(written, encoding="utf-8")
-    lists = list(NbestFile(path).lists())
-    assert [[one.text for one in hypotheses] for hypotheses in lists] == texts
-    assert [one.total for hypotheses in lists for one in hypotheses] == totals
-    assert {name for hypotheses in lists for one in hypotheses for name, _ in one.layout} == features
-    assert check_nbest(NbestFile(path)).errors == []
-    write_lists(tmp_path / "again.jsonl", (hypotheses[::-1] for hypotheses in lists))
-    again = [[one.text for one in hypotheses] for hypotheses in NbestFile(tmp_path / "again.jsonl").lists()]
-    assert again == [hypotheses[::-1] for hypotheses in texts]
