@@ -128,13 +128,10 @@ def test_a_model_brings_its_decoder_and_loss(given_keys: list[str], decoder: str
     [
         (["decoder.pop_limit=3"], "decoder.pop_limit", "decoder."),
         (["model=phrase", "source.k=5"], "source.k", ""),
-        (["model=phrase", "decoder.beam=3"], "decoder.beam", "decoder."),
         (["model=phrase", "loss=mert", "loss.tune.C=1"], "loss.tune.C", "loss.tune"),
         (["model=phrase", "model.threshold=1"], "model.threshold", "decoder.threshold?"),
         (["model=rerank", "loss.lists.folds=3"], "loss.lists.folds", "loss.lists."),
         (["model=rerank", "loss=xbleu", "loss.tune.metric=chrf"], "loss.tune.metric", "model.rerank.metric?"),
-        (["model=rerank", "loss=mira", "loss.lists.heldout_every=4"], "loss.lists.heldout_every", "loss.tune.held"),
-        (["model=phrase", "loss=mira", "metric=chrf"], "metric", "loss.tune.metric?"),
         (["model=rerank", "metric=chrf"], "metric", "loss.tune.metric or model.rerank.metric?"),
         (["model=rerank", "loss=xbleu", "loss.lists.metric=chrf"], "loss.lists.metric", "loss.tune.metric or model.re"),
     ],

@@ -26,6 +26,11 @@ def prepared(work: Path, seed: int, *more: str) -> WorkDirectory:
     return prepare(load(PrepareConfig, "prepare", ["data=demo", "align=fast_align", f"work={work}", *size, *more]))
 
 
+def unchanged(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The stages that were not made again."""
+    return [message.split()[0] for message in caplog.messages if message.endswith("unchanged")]
+
+
 def test_a_small_corpus_is_mixed_with_a_prepared_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     base, alone = prepared(tmp_path / "base", 1), prepared(tmp_path / "alone", 2)
     mixed = prepared(tmp_path / "mixed", 2, f"mix={base.path}")
@@ -46,7 +51,7 @@ def test_a_small_corpus_is_mixed_with_a_prepared_one(tmp_path: Path, caplog: pyt
     caplog.clear()
     with caplog.at_level(logging.INFO):
         prepared(tmp_path / "mixed", 2, f"mix={base.path}", "mix_weight=0.9")
-    assert [message.split()[0] for message in caplog.messages if message.endswith("unchanged")] == ["corpus", "align"]
+    assert unchanged(caplog) == ["corpus", "align"]
     assert "the new text weighs 0.90" in caplog.text
 
 
@@ -65,11 +70,7 @@ def test_a_language_model_is_a_mixture_of_one_per_text(tmp_path: Path, caplog: p
     caplog.clear()
     with caplog.at_level(logging.INFO):
         work = prepared(tmp_path / "work", 1, *more, "lm.mixture=true")
-    assert [message.split()[0] for message in caplog.messages if message.endswith("unchanged")] == [
-        "corpus",
-        "align",
-        "phrases",
-    ]
+    assert unchanged(caplog) == ["corpus", "align", "phrases"]
     assert work.plan["lm"]["settings"]["texts"] == [39, 40]
     words, sides = work.target_vocabulary, [[*map(work.target_tokens, text)] for text in texts]
     encoded = [work.encoded[1], *(EncodedText.encode(side, words) for side in sides)]
@@ -82,8 +83,14 @@ def test_a_language_model_is_a_mixture_of_one_per_text(tmp_path: Path, caplog: p
 
 def test_what_cannot_be_mixed_is_refused(tmp_path: Path) -> None:
     base = prepared(tmp_path / "base", 1).path
-    for keys in (["data.case=lower"], ["mix_weight=1"], ["data.dev_source=null", "data.dev_pairs=0"], [f"work={base}"]):
-        with pytest.raises(InputError, match="mix"):
+    for keys, match in (
+        (["data.case=lower"], "mix"),
+        (["mix_weight=1"], "mix"),
+        (["data.dev_source=null", "data.dev_pairs=0"], "mix"),
+        ([f"work={base}"], "mix"),
+        (["phrases.smoothing=kneser_ney"], r"texts that cannot be mixed(?s:.*)phrases\.smoothing=kneser_ney"),
+    ):
+        with pytest.raises(InputError, match=match):
             prepared(tmp_path / "mixed", 1, f"mix={base}", *keys)
     for keys in ([], ["data.lm_text=[a]", "data.dev_source=null", "data.dev_pairs=0"]):
         with pytest.raises(InputError, match="language models that cannot be mixed"):

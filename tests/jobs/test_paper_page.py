@@ -38,12 +38,17 @@ def spoiled(share: float) -> list[str]:
     return [" ".join("x" if random.random() < share else word for word in line.split()) for line in REFERENCES]
 
 
+def figures_of(lines: list[str], *measures: str) -> dict[str, Any]:
+    """What a summary holds of an output, the same for both sets."""
+    found = evaluate(lines, [REFERENCES], bootstrap=100, measures=measures).to_json()
+    return {f"{split}_{key}": value for split in ("dev", "test") for key, value in found.items()}
+
+
 def row(folder: Path, number: int, seed: int, share: float, **settings: Any) -> Path:
     table = {"page": str(folder.parent / "page.md"), "table": "Table I", "number": number, "label": f"system {number}"}
     identity = {"work": "work/w", "seed": seed, "row": {**table, "paper": "1.0", "cheating": False, "against": 1}}
     lines = spoiled(share)
-    found = evaluate(lines, [REFERENCES], bootstrap=100, measures=["bleu"]).to_json()
-    figures = {f"{split}_{key}": value for split in ("dev", "test") for key, value in found.items()}
+    figures = figures_of(lines, "bleu")
     path = folder / f"seed{seed}" / f"row{number}"
     make_run(path, {**identity, **settings}, {"finished": True, "P": 0.1 * seed, "seconds": 2.0 * seed, **figures})
     write_lines(path / "test.out", lines)
@@ -119,12 +124,11 @@ def test_measures_that_the_rows_name_have_columns(folder: Path) -> None:
     path = row(folder, 1, 1, 0.3)
     assert not any("NIST" in title for title in cells(*write_pages(folder)))
     lines = read_lines(path / "test.out")
-    found = evaluate(lines, [REFERENCES], bootstrap=100, measures=["bleu", "nist"]).to_json()
-    figures = {f"{split}_{key}": value for split in ("dev", "test") for key, value in found.items()}
+    figures = figures_of(lines, "bleu", "nist")
     (path / "summary.json").write_text(json.dumps({"finished": True, **figures}))
     (path / "config.yaml").write_text("measures: [bleu, chrf, ter, nist, lexacc]\n")
     assert not any("NIST" in title for title in cells(*write_pages(folder)))
     (path / "config.yaml").write_text("measures:\n- bleu\n- nist\n")
     shown = cells(*write_pages(folder))
-    assert shown["test NIST"] == [f"{found['nist']:.2f} ± {found['nist_interval']:.2f}"]
+    assert shown["test NIST"] == [f"{figures['test_nist']:.2f} ± {figures['test_nist_interval']:.2f}"]
     assert "test LexAcc" not in shown

@@ -59,9 +59,15 @@ def test_read_back_they_translate_as_the_model_does(tmp_path: Path, seed: int, i
             assert [step.source_span for step in one.steps] == [step.source_span for step in other.steps]
 
 
+def exported(model: PhraseModel, folder: Path) -> ExportedTables:
+    tables = ExportedTables(PhraseDecoder(model, np.ones(model.size), PhraseSearch()), TEXT, False, False)
+    tables.write(folder)
+    return tables
+
+
 def test_repeated_words_are_numbered_where_they_have_translations(tmp_path: Path) -> None:
     model = replace(random_phrase_model(np.random.default_rng(1), None), in_sentence=Negative())
-    ExportedTables(PhraseDecoder(model, np.ones(model.size), PhraseSearch()), TEXT, False, False).write(tmp_path)
+    exported(model, tmp_path)
     assert read_lines(tmp_path / INPUT) == ["a b c a@@2 b@@2", "", "d zz a zz", "a a@@2 b b@@2 a@@3 a@@4"]
     assert "path=$number.gz" in (tmp_path / "translate.sh").read_text()
 
@@ -104,9 +110,7 @@ def test_their_fields_are_those_of_mosess_own_tables(shared_data: Path, tmp_path
 
 def test_the_script_gives_moses_each_line_with_its_tables(tmp_path: Path) -> None:
     model = replace(random_phrase_model(np.random.default_rng(1), "hier"), in_sentence=Negative())
-    tables = ExportedTables(PhraseDecoder(model, np.ones(model.size), PhraseSearch()), TEXT, False, False)
-    tables.write(tmp_path)
-    (tmp_path / "moses.ini").write_text("\n".join(tables.features))
+    (tmp_path / "moses.ini").write_text("\n".join(exported(model, tmp_path).features))
     program = tmp_path / "program"
     program.write_text('#!/bin/sh\ngrep -o "path=[^ ]*" "$2" | tr "\\n" " "\ncat\n')
     program.chmod(0o755)

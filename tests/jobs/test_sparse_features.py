@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tests.models.test_every_system import SENTENCES, SYSTEMS, structured
+from tests.models.test_every_system import SYSTEMS, structured
 from xlate.errors import InputError
 from xlate.features.block import FAMILIES as BLOCK_FAMILIES
 from xlate.features.phrase_sparse import PLAIN, REORDERING
@@ -140,25 +140,6 @@ def test_features_of_given_lists_are_explained_by_their_own_words() -> None:
     assert list(told) == ["plain", "lengths", "ngram", "pair", "length"]
     assert told["pair"] == "a source word and a target word"
     assert dict(legend(["plain:pair=das haus|the house"]))["pair"] == PARTS["pair"]
-
-
-@pytest.mark.parametrize("name", ["block", "distortion", "phrase sparse", "hierarchical structure"])
-def test_what_fired_adds_up_to_what_the_search_charged(name: str) -> None:
-    system = SYSTEMS[name]().with_search(nbest=5)
-    fired = FiredFeatures(system)
-    sums = np.array([name.startswith(("binary", "Sparse")) for name in system.feature_names])
-    assert system.features is not None
-    families = {family for family, _ in system.features.sizes}
-    for words in SENTENCES:
-        for derivation in system.translate(words):
-            steps = fired.of(derivation)
-            assert len(steps) == len(derivation.steps)
-            added = sum(feature.score for weighted, _ in steps for feature in weighted)
-            assert added == pytest.approx((system.weights_D * derivation.features_D)[sums].sum(), abs=1e-9)
-            for weighted, _ in steps:
-                sizes = [abs(feature.score) for feature in weighted]
-                assert sizes == sorted(sizes, reverse=True)
-                assert {feature.family for feature in weighted} <= families
 
 
 def test_features_without_weight_are_counted() -> None:

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from tests.learning.small_training import initial, settings, training
+from tests.learning.small_training import initial, settings
 from xlate.candidates.store import CandidateStore, epoch_order
 from xlate.errors import InputError
 from xlate.jobs.train.recipe import device_of
 from xlate.learning.learner import DeviceLearner, InstanceLearner
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.losses.loss import Needs, losses
-from xlate.machine import StopFlag
 from xlate.scoring.linear import LinearScorer
 from xlate.updates.rule import UpdateRule
 
@@ -23,21 +22,27 @@ CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA de
 DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.cuda, CUDA])]
 
 
+START_F = np.random.default_rng(2).normal(size=50)
+
+
 def learned(folder: Path, device: str, batch: int, **changes) -> tuple[np.ndarray, np.ndarray, float]:
     store, weights = CandidateStore.open(folder / "train"), initial()["linked"]
+    weights.sparse_F[:] = START_F
     learner = DeviceLearner(settings(**changes), store, weights, {}, torch.device(device), batch)
     loss, _ = learner.learn(epoch_order(len(store), 1, 0)[:64], 0.5)
     return weights.dense_D, weights.sparse_F, loss
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("use_sparse", [True, False])
-def test_steps_equal_plain_sgd_of_autograd(folder: Path, device: str, batch: int, use_sparse: bool) -> None:
+def test_steps_equal_plain_sgd_of_autograd(folder: Path, device: str, use_sparse: bool) -> None:
     changes = {"train_sparse": use_sparse, "use_sparse": use_sparse, "trained": (True, False, True)}
+    batch = 7
     dense_D, sparse_F, loss = learned(folder, device, batch, **changes)
     store, total = CandidateStore.open(folder / "train"), 0.0
     scorer, module = LinearScorer(3, 50), LocalSoftmax(-4.0)
+    with torch.no_grad():
+        scorer.bag.weight[:, 0] = torch.as_tensor(START_F) * use_sparse
     order = epoch_order(len(store), 1, 0)[:64]
     for start in range(0, len(order), batch):
         part = store.batch(order[start : start + batch])
@@ -49,7 +54,8 @@ def test_steps_equal_plain_sgd_of_autograd(folder: Path, device: str, batch: int
             scorer.bag.weight -= 0.5 * 0.05 * by_sparse * use_sparse
         total += float(value.detach())
     np.testing.assert_allclose(dense_D, scorer.dense.detach().numpy(), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(sparse_F, scorer.bag.weight.detach().numpy()[:, 0], rtol=1e-9, atol=1e-12)
+    expected_F = scorer.bag.weight.detach().numpy()[:, 0] if use_sparse else START_F
+    np.testing.assert_allclose(sparse_F, expected_F, rtol=1e-9, atol=1e-12)
     assert loss == pytest.approx(total, rel=1e-9)
 
 
@@ -57,21 +63,6 @@ def test_steps_equal_plain_sgd_of_autograd(folder: Path, device: str, batch: int
 def test_the_same_bits_again(folder: Path, device: str) -> None:
     runs = {(d.tobytes(), f.tobytes()) for d, f, _ in (learned(folder, device, 32) for _ in range(5))}
     assert len(runs) == 1
-
-
-@pytest.mark.cuda
-@CUDA
-def test_cuda_and_cpu_agree(folder: Path) -> None:
-    ours, theirs = (learned(folder, device, 16) for device in ("cuda", "cpu"))
-    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-9, atol=1e-12)
-
-
-def test_a_training_goes_through_the_loop(folder: Path) -> None:
-    run = training(folder, (settings(epochs=3),))
-    run.learner = lambda s, store, w, memory: DeviceLearner(s, store, w, memory, torch.device("cpu"), 8)
-    held = run.run(initial(), StopFlag())
-    losses = [entry["loss"] for entry in held.state.history]
-    assert losses == sorted(losses, reverse=True)
 
 
 RULES = {

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from pathlib import Path
 
 import pytest
 
 from tests.learning.small_training import OnChunk, digest, initial, training
 from xlate.errors import InputError
+from xlate.learning.loop import Standing, TrainState
+from xlate.learning.run import Checkpoint
 from xlate.machine import StopFlag, Stopped
+from xlate.scoring.weights import save_weights
 
 
 @pytest.mark.parametrize("tag", ["train/loss", "valid/P"])
@@ -55,3 +59,19 @@ def test_a_damaged_checkpoint_is_refused(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match="not a usable weights file"):
         training(folder).run(initial(), StopFlag())
+
+
+def test_an_error_of_nothing_comes_back(tmp_path: Path) -> None:
+    Standing({}, state=TrainState(best_error=math.nan)).save(Checkpoint(tmp_path / "w", "this"))
+    held = Standing.load(Checkpoint(tmp_path / "w", "this"))
+    assert held is not None
+    assert held.state.best_error is not None
+    assert math.isnan(held.state.best_error)
+
+
+def test_no_checkpoint_is_none_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
+    assert Standing.load(Checkpoint(tmp_path / "none", "this")) is None
+    save_weights(tmp_path / "w", initial())
+    with pytest.raises(InputError, match="a checkpoint of another training"):
+        Checkpoint(tmp_path / "w", "this").load()
+    assert Checkpoint(tmp_path / "w", "this", refuses=False).load() is None

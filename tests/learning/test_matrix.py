@@ -48,7 +48,6 @@ from xlate.models.block.lists import with_units
 from xlate.models.distortion import DistortionDecoder
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.training import TunedPhrases
-from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
 from xlate.search.lattice import LatticeExample
@@ -121,9 +120,9 @@ def test_a_training_changes_weights_and_lowers_the_loss(
     elif source == "lattices":
         changed, before, after = on_lattices(system)
     elif source == ONLINE:
-        changed, before, after = on_the_way(name, UNITS[system](), tmp_path)
+        changed, before, after = on_the_way(name, lists_of(system, units=True), tmp_path)
     else:
-        lists = from_file(tmp_path) if system == "rerank" else (UNITS if source in LEARNED else LISTS)[system]()
+        lists = from_file(tmp_path) if system == "rerank" else lists_of(system, units=source in LEARNED)
         if source in LEARNED:
             changed, before, after = in_steps(name, lists, device=source.endswith("device"))
         else:
@@ -299,31 +298,23 @@ def sentences() -> list[list[str]]:
     return [random_words(rng, LENGTH) for _ in range(SENTENCES)]
 
 
-def block_hypotheses(decoder: AnySystem) -> list[CandidateBatch]:
-    made, used = [], [name != "partition" for name in decoder.feature_names]
+@cache
+def decoder_of(system: str) -> BlockDecoder | DistortionDecoder:
+    limits: dict[str, Any] = {"beam": 30, "threshold": 0.0, "nbest": NBEST}
+    if system == "block":
+        return BlockDecoder(model_and_arpa(11, others=False)[0], BlockSearch(**limits))
+    return DistortionDecoder(jumping(11)[0], DistortionSearch(**limits))
+
+
+@cache
+def hypotheses(system: str) -> list[CandidateBatch]:
+    decoder, made = decoder_of(system), []
+    used = [name != "partition" for name in decoder.feature_names]
     for words in sentences():
         found, numbering = decoder.translate(words), Numbering(TARGET, words)
         rows = np.array([one.features_D[used] for one in found])
         made.append(decoded(rows, EncodedText.from_ids(numbering.ids(one.words) for one in found)))
     return made
-
-
-@cache
-def blocks() -> list[CandidateBatch]:
-    model, _ = model_and_arpa(11, others=False)
-    return block_hypotheses(BlockDecoder(model, BlockSearch(beam=30, threshold=0.0, nbest=NBEST)))
-
-
-@cache
-def block_lists() -> CandidateBatch:
-    return with_references(blocks())
-
-
-@cache
-def distortion_lists() -> CandidateBatch:
-    model, _ = jumping(11)
-    decoder = DistortionDecoder(model, DistortionSearch(beam=30, threshold=0.0, nbest=NBEST))
-    return with_references(block_hypotheses(decoder))
 
 
 @cache
@@ -336,35 +327,25 @@ def phrase_lists() -> CandidateBatch:
     return lists
 
 
-def with_bigrams(decoder: BlockDecoder | DistortionDecoder) -> CandidateBatch:
-    """Lists of the training text: pairs of blocks become the ids of the decoder's features."""
+@cache
+def lists_of(system: str, *, units: bool = False) -> CandidateBatch:
+    """Lists of decoded sentences; with units, pairs of blocks become the ids of the decoder's features."""
+    if system == "phrase":
+        return phrase_lists()
+    if not units:
+        return with_references(hypotheses(system))
+    decoder = decoder_of(system)
     lists = with_references([with_units(decoder, words) for words in sentences()])
     found = under_templates(lists, decoder.features, None, 1.0)
     assert sparse_size(found) > 0
     return found
 
 
-@cache
-def block_units() -> CandidateBatch:
-    model, _ = model_and_arpa(11, others=False)
-    return with_bigrams(BlockDecoder(model, BlockSearch(beam=30, threshold=0.0, nbest=NBEST)))
-
-
-@cache
-def distortion_units() -> CandidateBatch:
-    model, _ = jumping(11)
-    return with_bigrams(DistortionDecoder(model, DistortionSearch(beam=30, threshold=0.0, nbest=NBEST)))
-
-
-UNITS = {"block": block_units, "distortion": distortion_units, "phrase": phrase_lists}
-LISTS = {"block": block_lists, "distortion": distortion_lists, "phrase": phrase_lists}
-
-
 def from_file(folder: Path) -> CandidateBatch:
     """Lists of another system, written as text, imported, and opened as the store that the import wrote."""
     lines, references = [], []
     rng = np.random.default_rng(6)
-    for i, (one, words) in enumerate(zip(blocks(), sentences(), strict=True)):
+    for i, (one, words) in enumerate(zip(hypotheses("block"), sentences(), strict=True)):
         numbering = Numbering(TARGET, words)
         texts = [
             " ".join(numbering.words(one.words_T[a:b])) for a, b in zip(one.word_offsets_C1, one.word_offsets_C1[1:])

@@ -151,10 +151,6 @@ def online(
     return Online(learner, (toy or Toy()).decode, checkpoint)
 
 
-def copied(weights: Weights) -> Weights:
-    return replace(weights, sparse_F=weights.sparse_F.copy())
-
-
 def whole(made: Online, stop: Callable[[], bool] = lambda: False) -> tuple[Matrix, list[dict[str, Any]]]:
     weights, figures = made.run(stop)
     return np.concatenate([weights.dense_D, weights.sparse_F]), figures
@@ -233,12 +229,8 @@ def test_stopped_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, name: 
     assert found[1] == expected[1]
 
 
-@pytest.mark.parametrize("shards", [2, 3])
-def test_shards_are_mixed_the_same_by_any_number_of_processes(tmp_path: Path, shards: int) -> None:
-    found = [
-        whole(online(tmp_path / str(processes), Mira(1.0, 0.05), shards=shards, processes=processes))
-        for processes in (1, 2)
-    ]
+def test_shards_are_mixed_the_same_by_any_number_of_processes(tmp_path: Path) -> None:
+    found = [whole(online(tmp_path / str(n), Mira(1.0, 0.05), shards=3, processes=n)) for n in (1, 2)]
     assert np.array_equal(found[0][0], found[1][0])
     assert found[0][1] == found[1][1]
 
@@ -252,11 +244,11 @@ def test_mixing_is_the_mean_of_learning_apart(tmp_path: Path) -> None:
     for shard in range(2):
         toy = Toy()
         alone = online(tmp_path, TillmannZhang(1.0, 0.02), toy)
-        history = [copied(alone.learner.weights)]
+        history = [alone.learner.weights.copy()]
         for sentence in order[shard::2].tolist():
             lists = toy.decode(alone.learner.weights, np.array([sentence]), 8)
             alone.learner.learn(sentence, lists)
-            history.append(copied(alone.learner.weights))
+            history.append(alone.learner.weights.copy())
         # The shorter shard stands still for a step.
         history += [history[-1]] * (6 - len(history))
         both = [np.concatenate([one.dense_D, one.sparse_F]) for one in history]
@@ -271,7 +263,7 @@ def test_mixing_is_the_mean_of_learning_apart(tmp_path: Path) -> None:
 def test_a_feature_of_a_later_shard_is_averaged_from_the_mixture_on(tmp_path: Path) -> None:
     learner, toy = online(tmp_path, TillmannZhang(1.0, 0.02), sparse=0).learner, Toy()
     toy.bags[0], toy.bags[1] = toy.bags[0] % 2, 4 + toy.bags[1] % 2
-    before = copied(learner.weights)
+    before = learner.weights.copy()
     found = [toy.decode(before, np.array([i]), 8) for i in range(2)]
     parts = [learner.apart(lambda i=i: learner.learn(i, found[i]), shard=i)[1] for i in range(2)]
     learner.mix(parts)

@@ -101,8 +101,8 @@ def test_one_epoch_is_the_weighted_mean_of_the_ranks_passes() -> None:
         np.testing.assert_array_equal(mixed[name], same[name])
 
 
-@pytest.mark.parametrize("kind", ["compiled", "device", "predicted"])
-def test_all_ranks_stop_after_the_same_epoch_and_resume_to_the_same_bits(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(("size", "kind"), [(1, "compiled"), (2, "compiled"), (2, "device"), (2, "predicted")])
+def test_all_ranks_stop_after_the_same_epoch_and_resume_to_the_same_bits(tmp_path: Path, size: int, kind: str) -> None:
     def whole(ranks: Ranks) -> tuple[list[EpochFigures], dict[str, Any]]:
         learner = list_learner(ranks, kind)
         return list(learner.epochs()), learner.copy()
@@ -110,16 +110,18 @@ def test_all_ranks_stop_after_the_same_epoch_and_resume_to_the_same_bits(tmp_pat
     def part(ranks: Ranks, last: int) -> tuple[list[EpochFigures], dict[str, Any]]:
         learner, stop, found = list_learner(ranks, kind), StopFlag(), []
         identity = lists_identity(learner.lists, SETTINGS, F)
-        checkpoint = Checkpoint(tmp_path / "lists.safetensors", identity, 1e9, refuses=False)
+        seconds = 0.0 if last % 2 else 1e9
+        checkpoint = Checkpoint(tmp_path / "lists.safetensors", identity, seconds, refuses=False)
         for figures in learner.epochs(lambda: ranks.agree(stop), checkpoint):
             found.append(figures)
-            if ranks.rank == 1 and len(found) == last:
+            if ranks.rank == size - 1 and len(found) == last:
                 stop.signal = 15
         return found, learner.copy()
 
-    (expected, learned), *_ = over(2, whole)
-    for last in range(1, SETTINGS.epochs + 2):
-        results = over(2, lambda ranks, last=last: part(ranks, last))
+    (expected, learned), *_ = over(size, whole)
+    for last in range(1, SETTINGS.epochs + 3):
+        results = over(size, lambda ranks, last=last: part(ranks, last))
+        assert [len(found) for found, _ in results] == [min(last, SETTINGS.epochs + 1)] * size
     for found, arrays in results:
         assert repr(found) == repr(expected)
         for name, array in arrays.items():

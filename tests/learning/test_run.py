@@ -41,7 +41,7 @@ def counted(folder: Path, method: Counting, seed: int = 1) -> dict[str, Any]:
     return conduct(method.learn, folder, "seed: 1\n", {"seed": seed, "steps": method.steps})
 
 
-def test_a_finished_run_has_weights_figures_and_its_identity(tmp_path: Path) -> None:
+def test_a_finished_run_has_figures_and_its_identity_and_is_not_trained_again(tmp_path: Path) -> None:
     found = counted(tmp_path / "r", Counting(3))
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     assert found == summary
@@ -53,15 +53,8 @@ def test_a_finished_run_has_weights_figures_and_its_identity(tmp_path: Path) -> 
         record["value"] for record in Records(tmp_path / "r" / "metrics.jsonl").read() if record["tag"] == "count"
     ]
     assert values == [1.0, 2.0, 3.0]
-
-
-def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
-    first = counted(tmp_path / "r", Counting(2))
-
-    def never(_: int) -> None:
-        raise AssertionError("trained again")
-
-    assert counted(tmp_path / "r", Counting(2, never)) == first
+    (tmp_path / "r" / "checkpoint" / "count.txt").unlink()
+    assert counted(tmp_path / "r", Counting(3, lambda _: pytest.fail("trained again"))) == found
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -79,35 +79,17 @@ def test_what_stands_beside_the_mask_does_not_count(name: str, odd: float) -> No
 
 
 @pytest.mark.parametrize("name", PADDED)
-def test_gradients_of_each_list_by_vmap(name: str) -> None:
+def test_transforms_of_func_give_what_autograd_gives(name: str) -> None:
     scores, gains, mask = lists()
-    loss = module(name, "sum")
-    by_list = torch.func.vmap(torch.func.grad(loss))(scores.detach(), gains, mask)
-    (whole,) = torch.autograd.grad(loss(scores, gains, mask), scores)
-    torch.testing.assert_close(by_list, whole)
-    values = torch.func.vmap(loss)(scores.detach(), gains, mask)
-    torch.testing.assert_close(values, module(name, "none")(scores, gains, mask).detach())
-
-
-@pytest.mark.parametrize("name", PADDED)
-def test_hessians_of_padded_lists_by_func(name: str) -> None:
-    scores, gains, mask = lists()
-    loss = module(name, "sum")
-    found = torch.func.hessian(lambda s: loss(s, gains, mask))(scores.detach())
-    torch.testing.assert_close(
-        found, torch.autograd.functional.hessian(lambda s: loss(s, gains, mask), scores.detach())
-    )
-
-
-@pytest.mark.parametrize("name", PADDED)
-def test_gradients_of_flat_lists_by_func(name: str) -> None:
-    scores, gains, mask = lists()
-    flat = scores.detach()[mask]
-    loss = module(name)
-    found = torch.func.grad(lambda s: loss(s, gains[mask], offsets=offsets()))(flat)
-    flat.requires_grad_()
-    (whole,) = torch.autograd.grad(loss(flat, gains[mask], offsets=offsets()), flat)
-    torch.testing.assert_close(found, whole)
+    loss, fixed = module(name, "sum"), scores.detach()
+    values = torch.func.vmap(loss)(fixed, gains, mask)
+    torch.testing.assert_close(values, module(name, "none")(fixed, gains, mask))
+    (gradient,) = torch.autograd.grad(loss(scores, gains, mask), scores)
+    torch.testing.assert_close(torch.func.vmap(torch.func.grad(loss))(fixed, gains, mask), gradient)
+    by_flat = torch.func.grad(lambda s: loss(s, gains[mask], offsets=offsets()))(fixed[mask])
+    torch.testing.assert_close(by_flat, gradient[mask])
+    hessian = torch.autograd.functional.hessian(lambda s: loss(s, gains, mask), fixed)
+    torch.testing.assert_close(torch.func.hessian(lambda s: loss(s, gains, mask))(fixed), hessian)
 
 
 @settings(max_examples=30, deadline=None)
@@ -129,14 +111,6 @@ def test_a_pair_counts_for_its_own_list() -> None:
     scores, gains = torch.tensor([9.0, 9.0, 2.0, 0.0]), torch.tensor([0.0, 0.0, 1.0, 0.0])
     value = xlate.losses.Pro(pairs=1, reduction="none")(scores, gains, offsets=torch.tensor([0, 2, 4]))
     assert value.tolist() == pytest.approx([0.0, math.log1p(math.exp(-2.0))])
-
-
-@pytest.mark.parametrize(("words", "brevity"), [(8, 1.0), (4, math.exp(1 - 6 / 4))])
-def test_only_text_that_is_too_short_is_penalised(words: int, brevity: float) -> None:
-    """One hypothesis whose n-grams all match, for a reference of six words."""
-    counts = [words - n for n in range(4)]
-    statistics = torch.tensor([[[words, 6, *counts, *counts]]], dtype=torch.float64)
-    assert float(ExpectedCorpusBleu()(torch.zeros(1, 1), statistics)) == pytest.approx(-brevity)
 
 
 def test_statistics_of_a_whole_text() -> None:
@@ -196,34 +170,29 @@ FLAT = {"offsets": torch.tensor([0, 2, 3])}
 
 
 @pytest.mark.parametrize(
-    ("given_tensors", "more", "message"),
+    ("scores", "more", "message"),
     [
-        ((torch.zeros(2, 3), torch.zeros(2, 2)), {}, r"differ in shape(.|\n)*seen:     \(2, 2\)(.|\n)*\(2, 3\)"),
-        ((torch.zeros(2, 3, 1), torch.zeros(2, 3, 1)), {}, "scores of the wrong shape"),
-        ((torch.zeros(2, dtype=torch.int64), torch.zeros(2)), {}, "wrong type"),
-        ((torch.tensor([[0.0, math.nan]]), torch.zeros(1, 2)), {}, "seen:     nan at 0, 1"),
-        ((torch.zeros(1, 2), torch.tensor([[0.0, math.inf]])), {}, "a gain that is not finite"),
-        ((torch.zeros(2, 2), torch.zeros(2, 2)), {"mask": torch.tensor([[True, False], [False, False]])}, "list 1 has"),
-        ((torch.zeros(2, 2), torch.zeros(2, 2)), {"mask": torch.ones(2, 2)}, "mask of the wrong type"),
-        (
-            (torch.zeros(2, 2), torch.zeros(2, 2)),
-            {"mask": torch.ones(2, 3, dtype=torch.bool)},
-            "mask and scores differ in shape",
-        ),
-        ((torch.zeros(0, 2), torch.zeros(0, 2)), {}, "no list"),
-        ((torch.zeros(0), torch.zeros(0)), {}, "list 0 has no candidate"),
-        ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0, 3, 3])}, "list 1 has no candidate"),
-        ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0, 2])}, "from 0 to 2"),
-        ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0, 4, 3])}, "offsets decrease"),
-        ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0.0, 3.0])}, "expected: integers"),
-        ((torch.zeros(1, 3), torch.zeros(1, 3)), FLAT, "offsets need flat lists"),
-        ((torch.zeros(3), torch.zeros(3)), {**FLAT, "mask": torch.ones(3, dtype=torch.bool)}, "both mask and offsets"),
-        ((torch.tensor([0.0, 0.0, -math.inf]), torch.zeros(3)), FLAT, "seen:     -inf at 2"),
+        (torch.zeros(2, 3), {"gains": torch.zeros(2, 2)}, r"differ in shape(.|\n)*seen:     \(2, 2\)(.|\n)*\(2, 3\)"),
+        (torch.zeros(2, 3, 1), {}, "scores of the wrong shape"),
+        (torch.zeros(2, dtype=torch.int64), {}, "wrong type"),
+        (torch.tensor([[0.0, math.nan]]), {}, "seen:     nan at 0, 1"),
+        (torch.zeros(1, 2), {"gains": torch.tensor([[0.0, math.inf]])}, "a gain that is not finite"),
+        (torch.zeros(2, 2), {"mask": torch.tensor([[True, False], [False, False]])}, "list 1 has no candidate"),
+        (torch.zeros(2, 2), {"mask": torch.ones(2, 2)}, "mask of the wrong type"),
+        (torch.zeros(2, 2), {"mask": torch.ones(2, 3, dtype=torch.bool)}, "mask and scores differ in shape"),
+        (torch.zeros(0, 2), {}, "no list"),
+        (torch.zeros(3), {"offsets": torch.tensor([0, 3, 3])}, "list 1 has no candidate"),
+        (torch.zeros(3), {"offsets": torch.tensor([0, 2])}, "from 0 to 2"),
+        (torch.zeros(3), {"offsets": torch.tensor([0, 4, 3])}, "offsets decrease"),
+        (torch.zeros(3), {"offsets": torch.tensor([0.0, 3.0])}, "expected: integers"),
+        (torch.zeros(1, 3), FLAT, "offsets need flat lists"),
+        (torch.zeros(3), {**FLAT, "mask": torch.ones(3, dtype=torch.bool)}, "both mask and offsets"),
+        (torch.tensor([0.0, 0.0, -math.inf]), {"gains": torch.zeros(3), **FLAT}, "seen:     -inf at 2"),
     ],
 )
-def test_what_is_refused(given_tensors: tuple[Tensor, ...], more: dict[str, Tensor], message: str) -> None:
+def test_what_is_refused(scores: Tensor, more: dict[str, Tensor], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        ExpectedBleu()(*given_tensors, **more)
+        ExpectedBleu()(scores, **{"gains": scores, **more})
 
 
 def test_settings_that_are_refused() -> None:

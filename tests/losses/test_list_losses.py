@@ -1,4 +1,4 @@
-"""Losses over lists of hypotheses: gradients, plain Python twins, and the edges: empty lists, ties, one hypothesis."""
+"""Losses over lists of candidates equal plain Python twins, also for empty lists, ties and single candidates."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from tests.losses.instances import Instance, flat, instances
 from xlate.errors import InputError
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
-from xlate.losses.hinge import Hinge
+from xlate.losses.hinge import Hinge, Perceptron
+from xlate.losses.local_softmax import LocalSoftmax
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import ConditionalLikelihood, SoftmaxMargin
 from xlate.metrics.bleu import bleu_scores
@@ -29,6 +29,9 @@ LOSSES: dict[str, nn.Module] = {
     "expected": ExpectedBleu(1.7),
     "likelihood": ConditionalLikelihood(),
     "softmax margin": SoftmaxMargin(margin=2.0),
+    "hinge": Hinge(margin=2.0),
+    "perceptron": Perceptron(),
+    "local softmax": LocalSoftmax(sink=-1.5),
     "ramp 1": Ramp(2.0, 1),
     "ramp 2": Ramp(2.0, 2),
     "ramp 3": Ramp(2.0, 3),
@@ -65,10 +68,29 @@ def best(one: list[tuple[float, float]]) -> tuple[float, float]:
     return max(one, key=lambda pair: pair[1])
 
 
+def hinge(margin: float) -> Callable[[list[tuple[float, float]]], float]:
+    def loss(one: list[tuple[float, float]]) -> float:
+        own, gain = best(one)
+        others = list(one)
+        others.remove((own, gain))
+        return max([0.0, *(s + margin * (gain - g) - own for s, g in others)])
+
+    return loss
+
+
+def local_softmax(one: list[tuple[float, float]]) -> float:
+    """Eq. 7 with the sink of Table II, term by term; gains above 0 are those of true candidates."""
+    against = math.exp(-1.5) + sum(math.exp(s) for s, g in one if not g)
+    return -sum(math.log(math.exp(s) / (math.exp(s) + against)) for s, g in one if g)
+
+
 TWINS: dict[str, Callable[[list[tuple[float, float]]], float]] = {
     "expected": expected,
     "likelihood": lambda one: logsumexp([s for s, _ in one]) - best(one)[0],
     "softmax margin": lambda one: logsumexp([s + 2.0 * (best(one)[1] - g) for s, g in one]) - best(one)[0],
+    "hinge": hinge(2.0),
+    "perceptron": hinge(0.0),
+    "local softmax": local_softmax,
     "ramp 1": ramp(0.0, -1.0),
     "ramp 2": ramp(1.0, 0.0),
     "ramp 3": ramp(1.0, -1.0),
@@ -83,29 +105,16 @@ def test_loss_is_its_definition(name: str, given: Lists) -> None:
     assert float(loss) == pytest.approx(sum(TWINS[name](one) for one in given if one), abs=1e-9)
 
 
-@settings(max_examples=60)
-@given(instances(), st.sampled_from([0.0, 1.0, 0.25]))
-def test_the_hinge_is_its_definition(given: list[Instance], margin: float) -> None:
-    """Of the first true candidate against all others, true or not."""
-    scores, gains, offsets = map(torch.as_tensor, flat(given))
-    total = 0.0
-    for instance in given:
-        if len(instance) > 1:
-            best = max(range(len(instance)), key=lambda x: instance[x][1])
-            costs = [s + margin * 2 * (instance[best][1] - true) for s, true in instance]
-            total += max(0.0, max(c for x, c in enumerate(costs) if x != best) - instance[best][0])
-    assert float(Hinge(margin=margin)(scores, gains, offsets)) == pytest.approx(total, abs=1e-9)
-
-
 def test_expected_corpus_bleu() -> None:
-    """With one hypothesis a list it is BLEU."""
-    statistics = torch.tensor(
-        [[9, 10, 8, 5, 3, 2, 9, 8, 7, 6], [5, 4, 3, 2, 1, 1, 5, 4, 3, 2], [6, 7, 6, 4, 2, 1, 6, 5, 4, 3]],
-        dtype=torch.float64,
-    )
+    """With one hypothesis a list it is BLEU, whether the text is shorter than its reference or longer."""
     scores = torch.tensor([0.3, -0.1, 0.7], dtype=torch.float64)
-    single = ExpectedCorpusBleu()(scores, statistics, torch.tensor([0, 1, 2, 3]))
-    assert -100 / 3 * float(single) == pytest.approx(float(bleu_scores(statistics.numpy().sum(0)[None])[0]))
+    for reference in (10, 3):
+        statistics = torch.tensor(
+            [[9, reference, 8, 5, 3, 2, 9, 8, 7, 6], [5, 4, 3, 2, 1, 1, 5, 4, 3, 2], [6, 7, 6, 4, 2, 1, 6, 5, 4, 3]],
+            dtype=torch.float64,
+        )
+        single = ExpectedCorpusBleu()(scores, statistics, torch.tensor([0, 1, 2, 3]))
+        assert -100 / 3 * float(single) == pytest.approx(float(bleu_scores(statistics.numpy().sum(0)[None])[0]))
     nothing = torch.zeros(3, 10, dtype=torch.float64)
     assert float(ExpectedCorpusBleu()(scores, nothing, torch.tensor([0, 2, 2, 3]))) == 0.0
 

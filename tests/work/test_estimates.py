@@ -44,17 +44,6 @@ def without(prepared: WorkDirectory, folds: Folds) -> WithoutFold:
     return estimates
 
 
-@pytest.fixture(scope="module")
-def direct(without: WithoutFold) -> tuple[BlockSet, np.ndarray]:
-    """The block set of the other folds' text alone, and its blocks' numbers in the whole text."""
-    source, target, links = without.text
-    table = score_phrases(extract_phrases(source, target, links, 7), lexical_table(source, target, links))
-    matches = match_blocks(table, source, target)
-    return BlockSet.count(table, matches, collect_events(matches)), TableRows(without.work.blocks.table).of(
-        table
-    ).pair_B
-
-
 def with_copies(prepared: WorkDirectory, group_S: np.ndarray) -> WorkDirectory:
     """The same text with other groups of copies; the built-in corpus has hardly any."""
     changed = replace(prepared)
@@ -86,8 +75,13 @@ def test_in_no_folds_only_what_is_held_out_is_unseen(prepared: WorkDirectory) ->
     assert paper.identity != Folds.of_events(prepared, FOLDS).identity
 
 
-def test_the_blocks_are_those_of_the_other_folds(without: WithoutFold, direct: tuple[BlockSet, np.ndarray]) -> None:
-    blocks, row_B = direct
+def test_blocks_and_scores_are_those_of_the_other_folds(without: WithoutFold) -> None:
+    """Those of a block set of their text alone."""
+    source, target, links = without.text
+    table = score_phrases(extract_phrases(source, target, links, 7), lexical_table(source, target, links))
+    matches = match_blocks(table, source, target)
+    blocks = BlockSet.count(table, matches, collect_events(matches))
+    row_B = TableRows(without.work.blocks.table).of(table).pair_B
     known_B = without.blocks.known_B
     assert known_B is not None
     assert 0 < known_B.sum() < len(known_B)
@@ -97,10 +91,6 @@ def test_the_blocks_are_those_of_the_other_folds(without: WithoutFold, direct: t
         assert not getattr(without.blocks, name)[~known_B].any()
     np.testing.assert_allclose(without.blocks.lexical_B[row_B], blocks.lexical_B, rtol=1e-5)
     np.testing.assert_allclose(without.blocks.unigram_cost_B[row_B], blocks.unigram_cost_B, rtol=1e-5)
-
-
-def test_scores_are_those_of_the_other_folds(without: WithoutFold, direct: tuple[BlockSet, np.ndarray]) -> None:
-    blocks, row_B = direct
     ours, theirs = without.blocks.table.scores_B4[row_B], blocks.table.scores_B4
     np.testing.assert_allclose(ours[:, DIRECT_PHRASE], theirs[:, DIRECT_PHRASE], rtol=1e-6)
     # The links inside a block are the most frequent ones of the whole text, which now and then are others.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.work.test_annotated_text import values
+from tests.work.test_annotated_text import small_corpus, values
 from tests.work.test_corpus_stage import built
 from xlate.errors import InputError
 from xlate.text.lines import write_lines
@@ -24,19 +24,8 @@ CLASSES = ["das\tDET", "Haus\tN", "Ende\tN", ".\tSTOP", "brennt\tV"]
 
 
 def corpus(folder: Path, **settings: object) -> DataConfig:
-    for name, lines in {"s": SOURCE, "t": TARGET, "c": CLASSES}.items():
-        write_lines(folder / name, lines)
-        write_lines(folder / f"dev.{name}", lines[3:])
-    given = {
-        "train_source": [str(folder / "s")],
-        "train_target": [str(folder / "t")],
-        "dev_source": str(folder / "dev.s"),
-        "dev_references": [str(folder / "dev.t")],
-        "tagger": "classes",
-        "tagger_classes": str(folder / "c"),
-        **settings,
-    }
-    return DataConfig(name="x", pair="de-en", max_words=6, **given)  # type: ignore[arg-type]
+    tagger = {"tagger": "classes", "tagger_classes": str(folder / "c")}
+    return small_corpus(folder, {"s": SOURCE, "t": TARGET, "c": CLASSES}, max_words=6, **{**tagger, **settings})
 
 
 @pytest.mark.parametrize("case", ["true", "keep"])

@@ -23,6 +23,8 @@ from xlate.search.settings import PhraseSearch
 from xlate.text.vocabulary import EncodedText
 
 FOLD_I = np.array([1, 0, 1, 0, 0])
+# The sentences of each fold.
+EVERY = [(0, 1), (0, 3), (0, 4), (1, 0), (1, 2)]
 # Numbered words. Every translation is word 3.
 REFERENCES = [[np.array(words, np.int32) for words in texts] for texts in ([[4], [3]], [[3]], [[4]], [[3]], [[5], [4]])]
 
@@ -58,7 +60,7 @@ def jackknife(folder: Path, **given: int) -> tuple[Jackknife, ToyFolds]:
 def test_every_sentence_is_decoded_by_the_system_without_its_fold(tmp_path: Path) -> None:
     made, models = jackknife(tmp_path)
     made.decode()
-    assert sorted(models.decoded) == [(0, 1), (0, 3), (0, 4), (1, 0), (1, 2)]
+    assert sorted(models.decoded) == EVERY
     lists = CandidateBatch.joined(list(made.shards()))
     assert lists.sentence_I is not None
     assert lists.dense_CD[:, 0].tolist() == (10 * FOLD_I[lists.sentence_I] + lists.sentence_I).tolist()
@@ -85,7 +87,7 @@ def test_parts_of_a_fold_are_decoded_apart(tmp_path: Path, monkeypatch: pytest.M
     assert made.missing() == [(0, 0), (1, 0)]
     made.decode()
     assert made.missing() == []
-    assert sorted(models.decoded) == [(0, 1), (0, 3), (0, 4), (1, 0), (1, 2)]
+    assert sorted(models.decoded) == EVERY
 
 
 def test_a_stopped_decoding_says_so(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,21 +49,27 @@ def lists(scale: float) -> CandidateBatch:
     )
 
 
+def learned(
+    shards: Iterable[CandidateBatch], file: Path, *given: str, scale: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The floats and sparse weights that a file holds afterwards, learned from weights for floats of a scale."""
+    config = load(TrainConfig, "train", ["model=phrase", "loss=xbleu", "loss.lists.heldout_every=3", *given])
+    theta = Weights(np.array([0.5, 0.25 / scale]), np.zeros(3), ("f", "g"))
+    features: Any = NumberedUnits(("a", "b", "c"))
+    run: Any = SimpleNamespace(stops=lambda: False, reporter=Reporter(), ranks=ONE)
+    learn(config, features, shards, theta, file, run)
+    made, phi_F, _ = read_learned(file, theta, features)
+    return made.dense_D, phi_F
+
+
 def test_floats_learned_jointly_have_the_scale_of_the_lists(tmp_path: Path) -> None:
     """A float that is 16 times as large gets a weight 16 times as small, and all else stays as it is."""
-    given = ["model=phrase", "loss=xbleu", "loss.lists.joint=true", "loss.lists.heldout_every=3", "loss.lists.rate=0.1"]
-    config, found = load(TrainConfig, "train", given), []
-    run: Any = SimpleNamespace(stops=lambda: False, reporter=Reporter(), ranks=ONE)
-    for scale in (1.0, 16.0):
-        theta = Weights(np.array([0.5, 0.25 / scale]), np.zeros(3), ("f", "g"))
-        features: Any = NumberedUnits(("a", "b", "c"))
-        held = tmp_path / f"{scale}.safetensors"
-        learn(config, features, [lists(scale)], theta, held, run)
-        made, phi_F, _ = read_learned(held, theta, features)
-        found.append((made.dense_D * [1.0, scale], phi_F))
-    np.testing.assert_array_equal(found[0][0], found[1][0])
-    np.testing.assert_array_equal(found[0][1], found[1][1])
-    assert (found[0][0] != [0.5, 0.25]).all()
+    given, file = ["loss.lists.joint=true", "loss.lists.rate=0.1"], tmp_path / "learned.safetensors"
+    dense_D, sparse_F = learned([lists(1.0)], file, *given)
+    other_D, other_F = learned([lists(16.0)], file, *given, scale=16.0)
+    np.testing.assert_array_equal(dense_D, other_D * [1.0, 16.0])
+    np.testing.assert_array_equal(sparse_F, other_F)
+    assert (dense_D != [0.5, 0.25]).all()
 
 
 @pytest.mark.parametrize("wanted", [None, 1, 5, 11])
@@ -79,15 +86,10 @@ def test_a_sample_is_the_same_from_any_shards(wanted: int | None) -> None:
 
 
 def test_lists_in_several_shards_give_the_same_weights(tmp_path: Path) -> None:
-    config, found = load(TrainConfig, "train", ["model=phrase", "loss=xbleu", "loss.lists.heldout_every=3"]), []
-    run: Any = SimpleNamespace(stops=lambda: False, reporter=Reporter(), ranks=ONE)
-    theta = Weights(np.array([0.5, 0.25]), np.zeros(3), ("f", "g"))
-    features: Any = NumberedUnits(("a", "b", "c"))
+    found = []
     for size in (6, 2):
-        held = tmp_path / f"{size}.safetensors"
-        cuts = (lists(1.0).select(np.arange(first, first + size)) for first in range(0, 6, size))
-        learn(config, features, cuts, theta, held, run)
-        found.append(read_learned(held, theta, features)[1])
+        shards = (lists(1.0).select(np.arange(first, first + size)) for first in range(0, 6, size))
+        found.append(learned(shards, tmp_path / f"{size}.safetensors")[1])
         # The stored lists are gone.
         assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
     np.testing.assert_array_equal(found[0], found[1])

@@ -24,7 +24,6 @@ WRONG = [
     (["decoder=phrase"], "the decoder belongs to another model"),
     ([*RERANK, "decoder=phrase"], "expected: no decoder"),
     # of local training
-    (["model.binary=[XX]"], "unknown value of model.binary"),
     (["model.floats=[]"], "a model without floats"),
     (["measures=[ter]"], "runs need BLEU to be compared"),
     (["loss.l1=0.1", "loss.l2=0.1"], "two penalties"),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.tuners.test_mira import telling_lists
 from xlate.candidates.batch import CandidateBatch
 from xlate.jobs.train import tuning
 from xlate.jobs.train.tuning import chosen_weights, optimiser
@@ -73,8 +74,7 @@ START = Weights(np.array([-2.0, -1.0, 0.0]), np.zeros(0), ("a", "length", "block
 
 @pytest.mark.parametrize("kind", [MiraConfig, MertConfig, ProConfig, ExpectedBleuConfig, RampConfig])
 def test_weights_that_are_not_named_keep_their_values(kind: type[TuneConfig]) -> None:
-    random = np.random.default_rng(3)
-    lists = random_lists(random)
+    lists, _ = telling_lists()
     settings = kind(weights=["length"])
     start = Weights(np.array([-2.0, -1.0, 0.5]), np.zeros(0), START.dense_names)
     chosen_D = chosen_weights(settings, start, np.ones(3, np.bool_))
@@ -83,23 +83,10 @@ def test_weights_that_are_not_named_keep_their_values(kind: type[TuneConfig]) ->
     assert found.dense_D[1] != -1.0
 
 
-def random_lists(random: np.random.Generator) -> CandidateBatch:
-    """Six lists of eight hypotheses, whose statistics of BLEU depend on the second float."""
-    dense_CD = random.normal(size=(48, 3)).astype(np.float32)
-    matched_C = np.clip(np.round(4 - 2 * dense_CD[:, 1]), 0, 8)
-    lengths = [np.full(48, 8.0), np.full(48, 8.0)]
-    counts = [*(np.maximum(matched_C - n, 0) for n in range(4)), *(np.full(48, 8.0 - n) for n in range(4))]
-    gain_CG = np.stack([*lengths, *counts], axis=1).astype(np.float32)
-    return CandidateBatch(
-        np.arange(7, dtype=np.int64) * 8, dense_CD, gain_CG, np.zeros(49, np.int64), np.zeros(0, np.int32)
-    ).validate()
-
-
 @pytest.mark.parametrize("kind", [MiraConfig, ProConfig, ExpectedBleuConfig])
 def test_a_feature_in_its_unit_is_tuned_like_one_whose_values_are_divided_by_it(kind: type[TuneConfig]) -> None:
     """The score stays the same, and sizes sum to 1 in these units; powers of two change no digit."""
-    random, unit_D = np.random.default_rng(5), np.array([1.0, 0.125, 1.0])
-    lists, trained_D = random_lists(random), np.ones(3, np.bool_)
+    (lists, _), unit_D, trained_D = telling_lists(), np.array([1.0, 0.125, 1.0]), np.ones(3, np.bool_)
     divided = replace(lists, dense_CD=(lists.dense_CD / unit_D).astype(np.float32))
     inside = replace(START, dense_D=START.dense_D * unit_D)
     expected_D = optimiser(kind(), trained_D, BLEU)(divided, inside, 1).dense_D / unit_D
