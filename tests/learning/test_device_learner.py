@@ -22,8 +22,12 @@ CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA de
 DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.cuda, CUDA])]
 
 
+START_F = np.random.default_rng(2).normal(size=50)
+
+
 def learned(folder: Path, device: str, batch: int, **changes) -> tuple[np.ndarray, np.ndarray, float]:
     store, weights = CandidateStore.open(folder / "train"), initial()["linked"]
+    weights.sparse_F[:] = START_F
     learner = DeviceLearner(settings(**changes), store, weights, {}, torch.device(device), batch)
     loss, _ = learner.learn(epoch_order(len(store), 1, 0)[:64], 0.5)
     return weights.dense_D, weights.sparse_F, loss
@@ -37,6 +41,8 @@ def test_steps_equal_plain_sgd_of_autograd(folder: Path, device: str, use_sparse
     dense_D, sparse_F, loss = learned(folder, device, batch, **changes)
     store, total = CandidateStore.open(folder / "train"), 0.0
     scorer, module = LinearScorer(3, 50), LocalSoftmax(-4.0)
+    with torch.no_grad():
+        scorer.bag.weight[:, 0] = torch.as_tensor(START_F) * use_sparse
     order = epoch_order(len(store), 1, 0)[:64]
     for start in range(0, len(order), batch):
         part = store.batch(order[start : start + batch])
@@ -48,7 +54,8 @@ def test_steps_equal_plain_sgd_of_autograd(folder: Path, device: str, use_sparse
             scorer.bag.weight -= 0.5 * 0.05 * by_sparse * use_sparse
         total += float(value.detach())
     np.testing.assert_allclose(dense_D, scorer.dense.detach().numpy(), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(sparse_F, scorer.bag.weight.detach().numpy()[:, 0], rtol=1e-9, atol=1e-12)
+    expected_F = scorer.bag.weight.detach().numpy()[:, 0] if use_sparse else START_F
+    np.testing.assert_allclose(sparse_F, expected_F, rtol=1e-9, atol=1e-12)
     assert loss == pytest.approx(total, rel=1e-9)
 
 

@@ -53,6 +53,7 @@ def test_a_finished_run_has_figures_and_its_identity_and_is_not_trained_again(tm
         record["value"] for record in Records(tmp_path / "r" / "metrics.jsonl").read() if record["tag"] == "count"
     ]
     assert values == [1.0, 2.0, 3.0]
+    (tmp_path / "r" / "checkpoint" / "count.txt").unlink()
     assert counted(tmp_path / "r", Counting(3, lambda _: pytest.fail("trained again"))) == found
 
 
