@@ -87,6 +87,20 @@ def test_going_on_from_anywhere_every_curve_has_each_point_once(tmp_path: Path, 
     assert [(record["tag"], record["value"], record["step"]) for record in held] == REPORTED
 
 
+def test_a_figure_that_is_new_drops_what_comes_after_its_step(tmp_path: Path) -> None:
+    first = TensorBoardReporter(tmp_path)
+    for step in (1, 2, 3):
+        first.scalar("loss", figure("loss", step), step)
+    first.close()
+    age(tmp_path)
+    second = TensorBoardReporter(tmp_path)
+    second.scalar("eta", 0.5, 2)
+    second.close()
+    assert points(tmp_path, "loss") == [(1, 7.0), (2, 6.0)]
+    held = Records(tmp_path / "metrics.jsonl").read()
+    assert [(record["tag"], record["step"]) for record in held] == [("loss", 1), ("loss", 2), ("eta", 2)]
+
+
 def layout(folder: Path) -> dict[str, dict[str, list[str]]]:
     """The charts that TensorBoard opens its custom scalars with: patterns of tags by category and title."""
     held = layout_pb2.Layout()
