@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
+from tests.commands import succeed
+from tests.test_end_to_end import work  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE
 from xlate import __version__
 
 HEAVY = ("torch", "sacrebleu", "tensorboard", "pandas", "matplotlib", "scipy", "nltk", "thot")
-TRAINING = ("xlate.candidates.lists", "xlate.phrases.blocks")
 PROGRAM = """
 import sys
 from xlate.cli.main import main
@@ -42,18 +43,24 @@ def test_help_and_configuration_need_no_models(arguments: list[str]) -> None:
     assert imported(arguments, (*HEAVY, "sacremoses", "xlate.models", "xlate.jobs.translate")) == "[]"
 
 
-@pytest.mark.parametrize(
-    ("trained", "others"),
-    [
-        ("run", ["xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice"]),
-        ("phrase_run", ["xlate.models.tuned", "xlate.models.context.classifiers", *TRAINING]),
-    ],
-)
-def test_translating_needs_neither_training_nor_other_systems(
-    trained: str, others: list[str], request: pytest.FixtureRequest
-) -> None:
-    watched = (*HEAVY, *others, "rich")
-    assert imported(["translate", f"run={request.getfixturevalue(trained)}"], watched, "a b\n") == "[]"
+def test_translating_needs_neither_pytorch_nor_other_systems(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    run = tmp_path / "run"
+    succeed("train", f"work={work}", f"run={run}", "model=floats", "loss=uniform", "dev_sentences=2")
+    others = ("xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice", "rich")
+    given = "a b\n"
+    assert imported(["translate", f"run={run}"], (*HEAVY, *others), given) == "[]"
+
+
+def test_translating_with_phrases_needs_nothing_of_training(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    run = tmp_path / "run"
+    succeed("train", f"work={work}", f"run={run}", *PHRASE, "loss=mira", "loss.tune.rounds=1")
+    others = (
+        "xlate.models.context.classifiers",
+        "xlate.models.tuned",
+        "xlate.candidates.lists",
+        "xlate.phrases.blocks",
+    )
+    assert imported(["translate", f"run={run}"], (*HEAVY, *others, "rich"), "a b\n") == "[]"
 
 
 def test_the_package_is_the_command() -> None:
