@@ -38,6 +38,7 @@ def run(
     rule: UpdateRule = PLAIN,
     loss: Any = SOFTMAX,
     use_sparse: bool = True,
+    curved: bool = True,
     kernel: Any = instance_pass,
     slope: Any = None,
 ) -> tuple[float, float, np.ndarray]:
@@ -47,7 +48,7 @@ def run(
     """
     learned = rule.learned(weights_W[:DENSE], weights_W[DENSE:])
     etas = eta_W[:DENSE], float(eta_W[-1])
-    steps = Steps(loss.numbers_array, rule.compiled(*etas), use_sparse, True)
+    steps = Steps(loss.numbers_array, rule.compiled(*etas), use_sparse, curved)
     slope = loss.slope.pointer if slope is None else slope
     met, curvature = kernel(order, batch.arrays(), learned, steps, slope, np.ones(1, np.uint64))
     return met, curvature, np.concatenate(rule.result(learned, *etas))
@@ -195,7 +196,8 @@ def test_as_plain_python_every_index_is_within_its_array(
     monkeypatch.setattr("xlate.kernels.learning.instances.lent", lambda arrays: arrays)
     monkeypatch.setattr(Inner, "__call__", lambda inner, *arguments: inner.py_func(*arguments))
     plain = LocalSoftmax.slope.function
-    run(batch, np.arange(3), weights_W, steps(0.1, 0.1), kernel=instance_pass.py_func, slope=plain)
+    given = {"curved": False, "kernel": instance_pass.py_func, "slope": plain}
+    run(batch, np.arange(3), weights_W, steps(0.1, 0.1), **given)
     close(weights_W, expected_W)
 
 
