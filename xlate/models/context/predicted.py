@@ -93,7 +93,7 @@ class PredictedScores:
             return np.where(np.asarray(pair_N) < 0, 0.0, -np.inf)
         table = self.model.targets.table if self.own is None else self.own.table
         with np.errstate(divide="ignore"):
-            value_N = _floored(np.log(table.scores_B4[np.maximum(pair_N, 0), DIRECT_PHRASE]))
+            value_N = np.maximum(np.log(table.scores_B4[np.maximum(pair_N, 0), DIRECT_PHRASE]), LOWEST_LOG)
         return np.where(np.asarray(pair_N) < 0, 0.0, value_N)
 
     def _options(self, found: Predicted) -> Floats:
