@@ -15,7 +15,6 @@ from xlate.cli.main import main
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train.global_model import folded_text
-from xlate.jobs.train.recipe import phase_of
 from xlate.jobs.translate import MARK
 from xlate.models.block.lists import BlockStores, block_stores
 from xlate.scoring.feature_weights import load_feature_weights
@@ -77,10 +76,11 @@ def test_other_models_and_other_floats_do_not_learn_globally_in_folds(
     assert "a different model" in refused_training(work, *folded, "model.floats=[unigram,lm_first,forward]")
 
 
-def test_settings_of_the_loss_and_the_seed_are_those_of_a_phase() -> None:
-    phase = phase_of(load(TrainConfig, "train", ["loss.l1=0.05", "loss.check_bound=true", "seed=7"]))
-    assert (phase.loss, phase.l1, phase.check_bound, phase.seed) == ("local_softmax", 0.05, True, 7)
-    assert phase_of(load(TrainConfig, "train", ["loss=hinge"])).loss == "hinge"
+def test_penalties_and_bounds_by_configuration(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
+    sparse = trained(work, tmp_path / "sparse", "loss.l1=0.05", *QUICK)
+    assert 0 < sparse["active_features"] < summary_of(run)["active_features"]
+    bound = trained(work, tmp_path / "bound", "loss.check_bound=true", "model=floats", *QUICK)
+    assert all(e["bound_left"] <= e["bound_right"] for e in bound["history"] if e["phase"] == "floats")
 
 
 def test_centred_families_have_the_mean_zero(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -115,7 +115,7 @@ def test_optional_floats_are_trained_and_tuned(work: Path, tmp_path: Path, kind:
     assert ("inbound=" in lists) == (kind == "distortion")
     if kind == "distortion":
         again = ["loss.floats.data=nbest", "loss.floats.nbest=20", f"base={tmp_path / 'tuned'}"]
-        assert trained(work, tmp_path / "nbest", *chosen, *QUICK, *again)["dev_bleu"] > 5
+        assert trained(work, tmp_path / "oracles", *chosen, *QUICK, *again)["dev_bleu"] > 5
     else:
         lattices = ["loss=global", "loss.globally.rounds=1", f"base={tmp_path / 'run'}"]
         assert trained(work, tmp_path / "global", *chosen, *lattices)["weights"]["linked"]["block_count"] != 0

@@ -135,6 +135,8 @@ def in_folds(work: Path, rules_run: Path, *more: str) -> OnlineTraining:  # noqa
 def test_sentences_of_the_training_text_are_decoded_without_their_folds(
     work: Path,  # noqa: F811
     rules_run: Path,
+    tmp_path: Path,
+    refused: Said,
     refused_training: Said,
 ) -> None:
     online, held = in_folds(work, rules_run), WorkDirectory(work)
@@ -151,7 +153,8 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
         assert part.system.model.table.scores_B4.tolist() == expected.scores_B4.tolist()
         assert part.system.model.sparse is online.tuned.system.growing
     folded = ["source=online", "source.folds=2"]
-    assert "cannot be trained online on folds" in refused_training(work, *folded, "model=phrase")
+    said = refused("train", f"work={work}", f"run={tmp_path / 'phrase'}", *folded, "model=phrase")
+    assert "cannot be trained online on folds" in said
     dev = [f"source.text={work / 'generated' / 'dev.src'}", f"source.references=[{work / 'generated' / 'dev.tgt'}]"]
     assert "no sentence is in the training text" in refused_training(work, *folded, *RULES, *dev)
 
