@@ -132,7 +132,7 @@ def test_pairs_that_cannot_be_options_are_left_out_beforehand(only: bool) -> Non
             for name in ("cell_offsets_C1", "pair_O", "static_O", "alone_O", "more_OE", "backward_OK", "first_O"):
                 assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
             fewer += few < all_of_them
-    assert fewer > 3
+    assert fewer > 2
 
 
 def random_phrases(seed: int, predicted: Predicted, pairs: int) -> SentencePhrases:
