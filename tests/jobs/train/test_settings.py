@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from tests.commands import Said, succeed
 from tests.made_once import as_prepared, made_once
 from tests.test_end_to_end import QUICK, prepare_small, train_quickly
 from xlate.cli.main import main
-from xlate.jobs.train.recipe import not_too_long, steps_an_epoch, warn_if_unmoved
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
+from xlate.jobs.train.recipe import not_too_long, phase_of, steps_an_epoch, warn_if_unmoved
 from xlate.scoring.weights import Weights
 
 PHRASE = ["model=phrase", "decoder=phrase", "loss=mira"]
@@ -157,3 +160,16 @@ def test_sentences_that_are_too_long_are_left_out_and_counted(caplog: pytest.Log
     assert not caplog.text
     assert not_too_long([3, 401, 0], 400, "dev") == [0, 2]
     assert "dev: 1 of 3 sentences left out" in caplog.text
+
+
+def test_a_phase_has_the_loss_and_the_seed_of_the_training() -> None:
+    more: dict[str, Any] = {
+        "name": "floats",
+        "weights": "linked",
+        "trained": (True,),
+        "train_sparse": False,
+        "use_sparse": False,
+    }
+    config = load(TrainConfig, "train", ["loss=hinge", "seed=7"])
+    phase = phase_of(config, **more, epochs=2, eta_sparse=0.0)
+    assert (phase.loss, phase.seed, phase.epochs) == ("hinge", 7, 2)
