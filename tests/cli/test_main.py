@@ -63,7 +63,7 @@ FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "d
         (["train", "loss=perceptrn"], ["loss=perceptrn", "did you mean loss=perceptron?"]),
         (["train", "work=nowhere/at/all"], ["nowhere/at/all", "xlate prepare"]),
         (["translate"], ["run is not set"]),
-        (["prepare", *FILES[:2]], ["data.pair, data.train_source, data.train_target are not set"]),
+        (["prepare", FILES[0]], ["data.name, data.pair, data.train_source, data.train_target are not set"]),
         (["train", "--multirn"], ["--multirn", "did you mean --multirun?"]),
         (["train", "-m", "hydra/launcher=joblib", "work=w"], ["sweeps use no launchers of Hydra", "cluster=box"]),
         (["train", "--resolve", "work=w"], ["an option that needs another"]),

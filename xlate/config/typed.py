@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -15,7 +15,6 @@ from omegaconf.errors import (
     GrammarParseError,
     InterpolationResolutionError,
     InterpolationToMissingValueError,
-    MissingMandatoryValue,
     OmegaConfBaseException,
     UnsupportedInterpolationType,
     ValidationError,
@@ -60,8 +59,9 @@ def typed(config: DictConfig, schema: type[T], *, spare: Collection[str] = ()) -
             of its range, or not given.
     """
     try:
-        if missing := OmegaConf.missing_keys(config):
-            raise _not_given(*sorted(missing))
+        # Values that refer to missing ones cannot be read yet.
+        if missing := [*_missing(cast(Json, OmegaConf.to_container(config)))]:
+            raise _not_given(*missing)
         given = cast(Json, OmegaConf.to_container(config, resolve=True))
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
@@ -240,8 +240,6 @@ def in_our_words(error: OmegaConfBaseException) -> InputError:
     line = str(error).splitlines()[0] if str(error) else type(error).__name__
     found = re.search(r"full_key: (\S+)", str(error))
     key = str(getattr(error, "full_key", None) or (found[1] if found else line))
-    if isinstance(error, MissingMandatoryValue):
-        return _not_given(key)
     if isinstance(error, InterpolationToMissingValueError):
         return _not_given(str(error).rsplit("value: ", 1)[-1].split()[0])
     message, expected, remedy = (
@@ -255,7 +253,16 @@ def in_our_words(error: OmegaConfBaseException) -> InputError:
     return InputError(message, f"{key}: {line}", expected, remedy)
 
 
+def _missing(given: Mapping[str, Any], at: str = "") -> Iterator[str]:
+    """The dotted keys of values that must be given and are not."""
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            yield from _missing(value, f"{at}{name}.")
+        elif value == MISSING:
+            yield f"{at}{name}"
+
+
 def _not_given(*keys: str) -> InputError:
     seen = f"{', '.join(keys)} {'is' if len(keys) == 1 else 'are'} not set"
     settings = " ".join(f"{key}=VALUE" for key in keys)
-    return InputError("a required value is missing", seen, f"{keys[0]}=…", f"add {settings} to the command")
+    return InputError("a required value is missing", seen, settings, f"add {settings} to the command")

@@ -87,7 +87,8 @@ class Preprocessor:
         """The tokens of a line; none for a line of blanks."""
         if not self.tokenize:
             return between_blanks(line)
-        _warn_if_escaped(line, self.language)
+        if "&apos;" in line or "&quot;" in line:
+            _warn_of_escapes(self.language)
         text = BLANKS.sub(" ", line).strip()
         if self.normalize:
             text = self._normalizer.normalize(text)
@@ -103,14 +104,9 @@ class Preprocessor:
         return str(self._detokenizer.detokenize(list(tokens), unescape=self.escape))
 
 
-def _warn_if_escaped(line: str, language: str) -> None:
-    """Warns of the first line of a language that is not plain text but what Moses's tokenizer has made of it."""
-    if "&apos;" in line or "&quot;" in line:
-        _warn_of_escapes(language)
-
-
 @cache
 def _warn_of_escapes(language: str) -> None:
+    """Warns once of text that is not plain, but what Moses's tokenizer has made of it."""
     log.warning(
         "warning: text in %s holds &apos; or &quot;, as Moses's tokenizer writes them, and is tokenised as if it were "
         "plain; such parts of a corpus belong in data.tokenized, and the text to translate should be plain",
