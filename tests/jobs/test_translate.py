@@ -67,7 +67,7 @@ def test_tasks_translate_the_parts_of_a_file(
     refused: Said,
 ) -> None:
     caplog.set_level("INFO")
-    monkeypatch.setattr(translation_parts, "PART", 2)
+    monkeypatch.setattr(translation_parts, "PART", 3)
     lists, lines = tmp_path / "n", [SENTENCE, "", "zzz . .", ". . .", SENTENCE]
     given = "nbest=3", f"nbest_out={lists}"
     whole = translated(runs["phrase"], tmp_path, lines, *given), lists.read_bytes()
@@ -79,9 +79,9 @@ def test_tasks_translate_the_parts_of_a_file(
     monkeypatch.setattr(translation_parts.shutil, "rmtree", lambda *_, **__: None)
     translated(runs["phrase"], tmp_path, lines, *box)
     (kept,) = tmp_path.glob("out.parts-*")
-    (kept / "2.txt").write_text("kept\nkept\n")
-    (kept / "4.txt").unlink()
-    assert translated(runs["phrase"], tmp_path, lines, *box) == [*whole[0][:2], "kept", "kept", whole[0][4]]
+    (kept / "0.txt").write_text("kept\n" * 3)
+    (kept / "3.txt").unlink()
+    assert translated(runs["phrase"], tmp_path, lines, *box) == ["kept"] * 3 + whole[0][3:]
     # Each line needs a target, and the input is read several times.
     (tmp_path / "target").write_text("a\n" * 6)
     asked = ["translate", f"run={runs['phrase']}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}", *box]

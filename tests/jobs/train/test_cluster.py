@@ -20,11 +20,13 @@ from tests.clusters import BOX, SLOW, begun, check_ends, dask, reached, sums, ti
 from tests.commands import succeed
 from tests.made_once import as_prepared
 from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import FEW, SEARCH
+from tests.test_phrase_system_end_to_end import FEW, SEARCH, phrase_run  # noqa: F401
 from xlate.jobs.train import tuning
 
 COMMON = ["train", "work=work", "run=run", "model=phrase", *FEW, *SEARCH]
 LISTS = [
+    "base=base",
+    "loss.tune.rounds=1",
     "loss.lists.rounds=2",
     "loss.lists.folds=2",
     "loss.lists.nbest=5",
@@ -67,10 +69,11 @@ SAME = ("lists", "mira")
 
 
 @pytest.fixture(scope="module")
-def here(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    """A folder with a work directory."""
+def here(work: Path, phrase_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A folder with a work directory, and the run that learning from lists begins at."""
     folder = tmp_path_factory.mktemp("here")
     as_prepared(work, folder / "work")
+    shutil.copytree(phrase_run, folder / "base")
     return folder
 
 
@@ -88,8 +91,9 @@ def expected(here: Path) -> Callable[[str], dict[str, str]]:
 
 @pytest.fixture
 def place(here: Path, tmp_path: Path) -> Path:
-    """A folder with the same work directory, without lists."""
+    """A folder with the same work directory, without lists, and the same run."""
     shutil.copytree(here / "work", tmp_path / "work", ignore=shutil.ignore_patterns("lists", "folds"))
+    shutil.copytree(here / "base", tmp_path / "base")
     return tmp_path
 
 
