@@ -42,8 +42,7 @@ def loss_of_lists(settings: ListsConfig) -> Loss:
     Raises:
         InputError: there is no such loss, or it needs something other than gains.
     """
-    names = ("gamma", "margin", "pairs", "seed", "least_difference")
-    loss = loss_of(settings.objective, **{name: getattr(settings, name) for name in names})
+    loss = loss_of(settings.objective, **vars(settings))
     refuse_if(
         loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.judges_each,
         "not a loss over lists with gains",

@@ -190,7 +190,7 @@ def losses() -> dict[str, type[Loss]]:
     return dict(sorted(found.items()))
 
 
-def loss_of(name: str, **settings: Any) -> Loss:
+def loss_of(name: str, /, **settings: Any) -> Loss:
     """The loss with this name; settings that it does not have are ignored.
 
     Raises:

@@ -18,6 +18,7 @@ from torch.utils.tensorboard.summary import hparams as hparams_summaries
 
 from xlate.array_types import AnyFloats, Bytes
 from xlate.report.run_directory import RECORDS, Listener, Records, Reporter
+from xlate.report.tables import FIGURES as REPORTED
 from xlate.text.lines import naming_file
 
 # By category and title, the patterns of tags whose curves a chart shows; the most important come first.
@@ -40,11 +41,8 @@ CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
         "length against the references": (r"^tune/length_ratio$",),
     },
 }
-# The figures of a finished run that the table of runs shows, in order; the others are in its summary.
-FIGURES = (
-    "dev_bleu", "test_bleu", "dev_chrf", "dev_ter", "P", "valid_loss", "accuracy", "heldout_bleu",
-    "heldout_ranked_BLEU", "heldout_first_BLEU", "training_ranked_BLEU", "active_features", "seconds",
-)  # fmt: skip
+# The figures of a finished run that TensorBoard's table of runs shows; the others are in its summary.
+FIGURES = (*(key for key, *_ in REPORTED), "dev_ter", "accuracy", "heldout_bleu")
 
 
 def charts_of(tags: Iterable[str]) -> dict[str, dict[str, list[Any]]]:

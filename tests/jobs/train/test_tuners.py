@@ -12,6 +12,7 @@ from tests.tuners.test_mira import telling_lists
 from xlate.candidates.batch import CandidateBatch
 from xlate.jobs.train import tuning
 from xlate.jobs.train.tuning import chosen_weights, optimiser
+from xlate.losses.loss import Loss
 from xlate.metrics.objective import BLEU
 from xlate.scoring.weights import Weights
 from xlate.settings import Range, limit_of
@@ -38,7 +39,7 @@ def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
     seen: list[Any] = [[getattr(config, name) for name in ROUNDS]]
 
     def called(lists: CandidateBatch, weights: Weights, *more: Any, **named: Any) -> Weights:
-        seen.extend([vars(one) if hasattr(one, "gamma") or hasattr(one, "margin") else one for one in more])
+        seen.extend([vars(one) if isinstance(one, Loss) else one for one in more])
         seen.append(named)
         return weights
 

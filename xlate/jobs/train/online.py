@@ -184,8 +184,7 @@ def update_of(source: OnlineSourceConfig, seed: int) -> OnlineUpdate:
         return margins[source.update]
     if source.update not in losses():
         raise InputError("no such update", f"source.update={source.update}", ", ".join([*margins, *losses()]))
-    given = {"gamma": source.gamma, "margin": source.margin, "seed": seed}
-    return LossSteps(loss_of(source.update, **given), source.eta, seed)
+    return LossSteps(loss_of(source.update, **{**vars(source), "seed": seed}), source.eta, seed)
 
 
 def _times(weights: Weights, trained_D: Bools, scale: float) -> Weights:

@@ -58,7 +58,6 @@ log = logging.getLogger(__name__)
 TOKENIZED = TokenizedText()
 # Distinguishes a loss over lists from one over single decisions if both have the same name.
 OF_LISTS = "list_"
-LOSS_KEYS = ("margin", "gamma", "kind")
 # The tuners that draw at random; the others descend on a loss.
 DRAWING: dict[str, Callable[..., Weights]] = {"mira": mira, "mert": mert, "pro": pro}
 # The sentences that a task decodes: opening a system takes as long as decoding a hundred or more.
@@ -400,8 +399,7 @@ def _tuner(settings: Any, trained_D: Bools, objective: Objective) -> Optimise:
         # BLEU of the whole text; for another objective, the sum over sentences.
         loss: Loss = ExpectedCorpusBleu(settings.gamma)
     else:
-        given = {key: getattr(settings, key) for key in LOSS_KEYS if hasattr(settings, key)}
-        loss = loss_of(settings.name.removeprefix(OF_LISTS), **given)
+        loss = loss_of(settings.name.removeprefix(OF_LISTS), **vars(settings))
     return lambda lists, weights, _: descend(lists, weights, loss, settings, objective, trained_D)
 
 
