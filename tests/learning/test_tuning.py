@@ -132,8 +132,10 @@ def test_best_prefers_translations_of_the_right_length(tmp_path: Path, band: flo
     [
         # A loss of less than 3 % is not astray: every round begins at the last one and goes the whole way.
         ({1: 10, 5: 9.9, 9: 9.8}, [1, 5, 9, 13]),
-        # 5 is astray, 3 is not better than 1, 2 is, 4 is not, and 3 is known to be worse.
+        # 5 is astray, and so is 3 after half of the way; 2 is better than 1, but 4 is astray again.
         ({1: 8, 5: 1, 3: 7, 2: 9, 4: 8}, [1, 5, 3, 2, 4, 3]),
+        # 5 is astray. 3 is no better than 1, but not astray either, so rounds go the whole way from it.
+        ({1: 8, 5: 1, 3: 7.9, 7: 8.1, 11: 8}, [1, 5, 3, 7, 11, 15]),
         # 5 loses 5 %. 3 is better than 1, so rounds go the whole way again, and 7 is not astray.
         ({1: 8, 5: 7.6, 3: 9, 7: 8.9, 11: 8.8}, [1, 5, 3, 7, 11, 15]),
     ],

@@ -106,14 +106,12 @@ class Tuning:
         """The next weights, from those of the last round.
 
         After a round that goes astray, the next one begins at the best weights so far and goes half of the way: half as
-        far after each round that finds no better weights, and twice as far, until it is the whole way, after others.
+        far after each further one that does, and twice as far, until it is the whole way, after each that does not.
         """
         best, part = tried[0], 1.0
         for one in tried[1:]:
-            if self._rank(one[1]) > self._rank(best[1]):
-                best, part = one, min(1.0, 2 * part)
-            elif part < 1.0 or best[1].bleu - one[1].bleu > ASTRAY * abs(best[1].bleu):
-                part /= 2
+            part = part / 2 if best[1].bleu - one[1].bleu > ASTRAY * abs(best[1].bleu) else min(1.0, 2 * part)
+            best = max(best, one, key=lambda entry: self._rank(entry[1]))
         if part == 1.0:
             return self.optimise(lists, tried[-1][0], seed)
         start, after = best[0], self.optimise(lists, best[0], seed)

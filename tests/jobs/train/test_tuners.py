@@ -11,7 +11,9 @@ import pytest
 from tests.tuners.test_mira import telling_lists
 from xlate.candidates.batch import CandidateBatch
 from xlate.jobs.train import tuning
+from xlate.jobs.train.online import update_of
 from xlate.jobs.train.tuning import chosen_weights, optimiser
+from xlate.learning.settings import OnlineSourceConfig
 from xlate.losses.loss import Loss
 from xlate.metrics.objective import BLEU
 from xlate.scoring.weights import Weights
@@ -25,6 +27,7 @@ from xlate.tuners.settings import (
     RampConfig,
     TuneConfig,
 )
+from xlate.updates.online import LossSteps
 
 TRAINED_D = np.ones(2, np.bool_)
 # Read where lists are decoded, not by the tuner or its rounds; the seed is no key.
@@ -34,13 +37,13 @@ ELSEWHERE = DECODING | {"weights", "seed"}
 ROUNDS = ("rounds", "select", "heldout_every", "length_band", "tolerance", "least_new")
 
 
-def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
-    """All that the tuner and its rounds are called with, in words."""
+def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig, key: str) -> str:
+    """All that the tuner and its rounds are called with, in words; of a key that the loss has, the loss alone."""
     seen: list[Any] = [[getattr(config, name) for name in ROUNDS]]
 
     def called(lists: CandidateBatch, weights: Weights, *more: Any, **named: Any) -> Weights:
-        seen.extend([vars(one) if isinstance(one, Loss) else one for one in more])
-        seen.append(named)
+        losses = [vars(one) for one in more if isinstance(one, Loss) and hasattr(one, key)]
+        seen.extend(losses or [*more, named])
         return weights
 
     monkeypatch.setattr(tuning, "descend", called)
@@ -66,8 +69,16 @@ def other(value: Any, limit: Any) -> Any:
 def test_every_key_arrives(monkeypatch: pytest.MonkeyPatch, tuner: str, key: str) -> None:
     config = TUNERS[tuner]()
     changed = replace(config, **{key: other(getattr(config, key), limit_of(type(config).__dataclass_fields__[key]))})
-    assert given_to(monkeypatch, config) == given_to(monkeypatch, config)
-    assert given_to(monkeypatch, changed) != given_to(monkeypatch, config)
+    assert given_to(monkeypatch, config, key) == given_to(monkeypatch, config, key)
+    assert given_to(monkeypatch, changed, key) != given_to(monkeypatch, config, key)
+
+
+def test_settings_of_online_updates_arrive() -> None:
+    hinge = update_of(OnlineSourceConfig(update="hinge", gamma=2.0, margin=3.0), 7)
+    pairs = update_of(OnlineSourceConfig(update="pro"), 7)
+    assert isinstance(hinge, LossSteps)
+    assert isinstance(pairs, LossSteps)
+    assert (vars(hinge.loss)["gamma"], vars(hinge.loss)["margin"], vars(pairs.loss)["seed"]) == (2.0, 3.0, 7)
 
 
 START = Weights(np.array([-2.0, -1.0, 0.0]), np.zeros(0), ("a", "length", "block_count"))
