@@ -39,7 +39,9 @@ def test_rows_are_found_by_their_phrases(tmp_path):
     assert len(found) == 4
 
 
-@pytest.mark.parametrize("pair", ["a b ||| y", "a ||| x", "c ||| y", "zz ||| x"])
+@pytest.mark.parametrize(
+    "pair", ["a b ||| y", "a ||| x", "c ||| y", "zz ||| x", "zz ||| y", "a b ||| zz", "a ||| zz", "c ||| zz"]
+)
 def test_a_pair_that_the_table_lacks_gives_no_scores(tmp_path, pair):
     assert np.isnan(list(read(tmp_path, [f"{pair} ||| 1 0 0 0.5 0.25 0.25"]).values())).all()
 
