@@ -129,6 +129,18 @@ def test_every_epoch_draws_other_pairs_and_the_same_ones_again():
     assert met[:8] == met[8:]
 
 
+def test_every_epoch_has_an_order_of_its_own_and_the_same_one_again() -> None:
+    """Steps that depend on the weights before them end elsewhere in another order."""
+    _, batch, gain_C = random_lists(6, empty=False)
+    learner = learner_of(batch, gain_C, np.arange(12) < 2)
+    before, after = learner.copy(), []
+    for number in (1, 2, 1):
+        learner.epoch(number)
+        after.append(learner.copy()["sparse_F"].tolist())
+        learner.restore(before)
+    assert after[0] == after[2] != after[1]
+
+
 def test_training_stops_when_nothing_changes():
     _, batch, gain_C = random_lists(9, lists=30)
     assert len(list(learner_of(batch, gain_C, np.arange(30) < 5, tolerance=0.5).epochs())) == 2
