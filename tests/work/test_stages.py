@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,37 @@ def test_what_is_said_of_stages(tmp_path: Path, caplog: pytest.LogCaptureFixture
     for name in ("one", "candidates/c173ab812c8b", "without/cebe408d4213/0/counts", "phrase/hier", "one"):
         run_stage(tmp_path, name, {"a": 1}, writes("x", []))
     assert [message.split()[0] for message in caplog.messages] == ["one", "candidates", "phrase/hier", "one"]
+
+
+def test_a_stage_that_another_process_made_meanwhile_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    awaited = stages.awaited
+
+    def after_the_other(folder: Path) -> AbstractContextManager[None]:
+        monkeypatch.setattr(stages, "awaited", awaited)
+        assert made(tmp_path, "other")
+        return awaited(folder)
+
+    monkeypatch.setattr(stages, "awaited", after_the_other)
+    assert not made(tmp_path, "ours")
+    assert (tmp_path / "one" / "out.txt").read_text() == "other"
+
+
+def test_a_stage_of_another_layout_is_made_again(tmp_path: Path) -> None:
+    made(tmp_path)
+    marker = tmp_path / "one" / "stage.json"
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "layout": stages.LAYOUT - 1}))
+    assert made(tmp_path)
+    assert not made(tmp_path)
+
+
+def test_another_stage_in_its_place_is_not_replaced(tmp_path: Path) -> None:
+    made(tmp_path)
+    (tmp_path / "one").rename(tmp_path / "two")
+    with pytest.raises(InputError, match="something other than the stage two"):
+        run_stage(tmp_path, "two", {"a": 2}, writes("z", []))
+    assert (tmp_path / "two" / "out.txt").read_text() == "x"
 
 
 def test_a_stage_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
@@ -176,3 +208,10 @@ def test_parts_that_are_finished_are_left_alone(
         stages.make_parts(tmp_path, cluster, write_number, parts, "numbers")
         assert [(tmp_path / name / "number").read_text() for name in parts] == ["0", "1", "2"]
     assert (tmp_path / "parts/1/stage.json").stat().st_mtime_ns == before
+
+
+def test_a_part_of_something_else_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "cores", lambda: 1)
+    for number in (1, 2):
+        stages.make_parts(tmp_path, ClusterConfig(), write_number, {"parts/0": {"number": number}}, "numbers")
+        assert (tmp_path / "parts/0/number").read_text() == str(number)
