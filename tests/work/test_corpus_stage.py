@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from xlate.jobs.train.online import training_sentences
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
 from xlate.tuners.settings import TuneConfig
-from xlate.work.corpus_files import resolve_files
+from xlate.work.corpus_files import corpus_identity, resolve_files
 from xlate.work.corpus_stage import make_corpus
 from xlate.work.directory import WorkDirectory
 from xlate.work.settings import DataConfig
@@ -81,6 +82,26 @@ def test_further_translations_of_the_training_text(tmp_path: Path, case: str, se
         built(data, tmp_path / "corpus")
 
 
+def test_each_setting_and_each_use_of_a_file_makes_another_corpus(tmp_path: Path) -> None:
+    data, english = corpus(tmp_path), str(tmp_path / "train.en")
+    changes: list[dict[str, Any]] = [
+        {},
+        {"pair": "fr-de"},
+        {"case": "lower"},
+        {"tokenize": False},
+        {"max_words": 49},
+        {"max_sentences": 5},
+        {"compounds": True},
+        {"affixes": True},
+        {"drop_copied": True},
+        {"train_references": [english]},
+        {"lm_text": [english]},
+        {"test_references": [*data.test_references, english]},
+    ]
+    seen = [corpus_identity(resolve_files(replace(data, **change), tmp_path)) for change in changes]
+    assert all(one not in seen[:place] for place, one in enumerate(seen))
+
+
 def test_tokenised_text_is_made_plain(tmp_path: Path) -> None:
     stage = built(corpus(tmp_path, tokenized=["test"]), tmp_path / "corpus")
     assert read_lines(stage / "test.source.gz") == ["l'an de \"fr\", n'est-ce & co"]
@@ -114,7 +135,8 @@ def test_text_that_comes_tokenised_keeps_its_tokens(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "seen"),
     [
-        ({"dev_pairs": 3, "dev_source": "dev.fr"}, "dev.fr"),
+        ({"dev_pairs": 3, "dev_source": "dev.fr"}, "pairs cannot be held out"),
+        ({"train_target": []}, "training files do not pair up"),
         ({"dev_pairs": 10}, "none usable"),
     ],
 )
