@@ -152,6 +152,11 @@ def test_imported_systems_with_the_same_weights_are_told_apart(tmp_path: Path) -
     assert identity("model=phrase", f"base={tmp_path / 'a'}") != identity("model=phrase", f"base={tmp_path / 'b'}")
 
 
+def test_a_base_without_weights_goes_by_its_name(tmp_path: Path) -> None:
+    one, other = (identity("model=phrase", f"base={tmp_path / name}") for name in ("a", "b"))
+    assert one != other
+
+
 def test_where_a_run_lies_and_how_it_talks_make_no_difference() -> None:
     assert identity("run=a", "checkpoint_seconds=1", "debug=true", "measures=[bleu]") == identity("run=b")
     assert identity("loss.eta=0.5") != identity()
