@@ -103,6 +103,7 @@ def test_the_ends_that_belong_to_a_range() -> None:
     ("given", "remedy"),
     [
         (["decoder.distortion_limit=-2"], "the nearest is -1"),
+        (["decoder.threshold=2"], "one of the expected values"),
         (["decoder.pop_limit=9999999999"], "the nearest is 2147483647"),
         (["decoder.algorithm=qube"], "did you mean decoder.algorithm=cube?"),
     ],
