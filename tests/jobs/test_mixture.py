@@ -88,6 +88,7 @@ def test_what_cannot_be_mixed_is_refused(tmp_path: Path) -> None:
         (["mix_weight=1"], "mix"),
         (["data.dev_source=null", "data.dev_pairs=0"], "mix"),
         ([f"work={base}"], "mix"),
+        (["align=given", "align.links=links"], r"texts that cannot be mixed(?s:.*)align\.links=links"),
         (["phrases.smoothing=kneser_ney"], r"texts that cannot be mixed(?s:.*)phrases\.smoothing=kneser_ney"),
     ):
         with pytest.raises(InputError, match=match):
