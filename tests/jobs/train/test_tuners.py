@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from xlate.tuners.settings import (
     ExpectedBleuConfig,
     MertConfig,
     MiraConfig,
+    PenaltyConfig,
     ProConfig,
     RampConfig,
     TuneConfig,
@@ -71,6 +72,18 @@ def test_every_key_arrives(monkeypatch: pytest.MonkeyPatch, tuner: str, key: str
     changed = replace(config, **{key: other(getattr(config, key), limit_of(type(config).__dataclass_fields__[key]))})
     assert given_to(monkeypatch, config, key) == given_to(monkeypatch, config, key)
     assert given_to(monkeypatch, changed, key) != given_to(monkeypatch, config, key)
+
+
+@dataclass
+class PairsConfig(PenaltyConfig):
+    name: str = "list_pro"
+    pairs: int = 50
+
+
+def test_a_key_of_a_new_tuner_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TUNERS, "list_pro", PairsConfig)
+    one, more = (given_to(monkeypatch, PairsConfig(pairs=pairs), "pairs") for pairs in (50, 60))
+    assert one != more
 
 
 def test_settings_of_online_updates_arrive() -> None:
