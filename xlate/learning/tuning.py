@@ -105,8 +105,8 @@ class Tuning:
     def _optimised(self, lists: CandidateBatch, tried: Tried, seed: int) -> Weights:
         """The next weights, from those of the last round.
 
-        After a round that goes astray, the next one begins at the best weights so far and goes half of the way: half as
-        far after each further one that does, and twice as far, until it is the whole way, after each that does not.
+        After a round that goes astray, the next one begins at the best weights so far and goes half of the way. Each
+        further round that goes astray halves the way again; each other round doubles it, until it is whole.
         """
         best, part = tried[0], 1.0
         for one in tried[1:]:

@@ -42,7 +42,7 @@ CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 # The figures of a finished run that TensorBoard's table of runs shows; the others are in its summary.
-FIGURES = (*(key for key, *_ in REPORTED), "dev_ter", "accuracy", "heldout_bleu")
+FIGURES = (*(key for key, *_ in REPORTED), "dev_ter", "accuracy")
 
 
 def charts_of(tags: Iterable[str]) -> dict[str, dict[str, list[Any]]]:

@@ -20,12 +20,11 @@ from tests.clusters import BOX, SLOW, begun, check_ends, dask, reached, sums, ti
 from tests.commands import succeed
 from tests.made_once import as_prepared
 from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import FEW, SEARCH, phrase_run  # noqa: F401
+from tests.test_phrase_system_end_to_end import FEW, SEARCH
 from xlate.jobs.train import tuning
 
 COMMON = ["train", "work=work", "run=run", "model=phrase", *FEW, *SEARCH]
 LISTS = [
-    "base=base",
     "loss.tune.rounds=1",
     "loss.lists.rounds=2",
     "loss.lists.folds=2",
@@ -69,11 +68,10 @@ SAME = ("lists", "mira")
 
 
 @pytest.fixture(scope="module")
-def here(work: Path, phrase_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    """A folder with a work directory, and the run that learning from lists begins at."""
+def here(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A folder with a work directory."""
     folder = tmp_path_factory.mktemp("here")
     as_prepared(work, folder / "work")
-    shutil.copytree(phrase_run, folder / "base")
     return folder
 
 
@@ -91,9 +89,8 @@ def expected(here: Path) -> Callable[[str], dict[str, str]]:
 
 @pytest.fixture
 def place(here: Path, tmp_path: Path) -> Path:
-    """A folder with the same work directory, without lists, and the same run."""
+    """A folder with the same work directory, without lists."""
     shutil.copytree(here / "work", tmp_path / "work", ignore=shutil.ignore_patterns("lists", "folds"))
-    shutil.copytree(here / "base", tmp_path / "base")
     return tmp_path
 
 

@@ -15,7 +15,7 @@ from xlate.jobs.train.online import update_of
 from xlate.jobs.train.tuning import chosen_weights, optimiser
 from xlate.learning.settings import OnlineSourceConfig
 from xlate.losses.loss import Loss
-from xlate.metrics.objective import BLEU
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.settings import Range, limit_of
 from xlate.tuners.settings import (
@@ -84,6 +84,15 @@ def test_a_key_of_a_new_tuner_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TUNERS, "list_pro", PairsConfig)
     one, more = (given_to(monkeypatch, PairsConfig(pairs=pairs), "pairs") for pairs in (50, 60))
     assert one != more
+
+
+@pytest.mark.parametrize(("metric", "loss"), [("bleu", "expected_corpus_bleu"), ("chrf", "expected_bleu")])
+def test_only_bleu_is_expected_of_the_whole_text(monkeypatch: pytest.MonkeyPatch, metric: str, loss: str) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(tuning, "descend", lambda lists, weights, loss, *_: seen.append(loss.name) or weights)
+    tuner = tuning.optimiser(ExpectedBleuConfig(), TRAINED_D, Objective.of(metric))
+    tuner(None, Weights(np.ones(2), np.zeros(0), ("a", "b")), 1)  # type: ignore[arg-type]
+    assert seen == [loss]
 
 
 def test_settings_of_online_updates_arrive() -> None:

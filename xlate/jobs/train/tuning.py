@@ -33,8 +33,8 @@ from xlate.jobs.train.recipe import (
 from xlate.jobs.translate import TokenizedText, text_of_base
 from xlate.learning.run import Run
 from xlate.learning.tuning import Optimise, Tuning, fingerprint, write_lists
-from xlate.losses.expected_bleu import ExpectedCorpusBleu
-from xlate.losses.loss import Loss, loss_of
+from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
+from xlate.losses.loss import loss_of
 from xlate.machine import Stop, never, until_stopped
 from xlate.metrics.objective import BLEU, Objective
 from xlate.metrics.score import measure_sentences
@@ -395,11 +395,11 @@ def _tuner(settings: Any, trained_D: Bools, objective: Objective) -> Optimise:
     if settings.name in DRAWING:
         tuner = DRAWING[settings.name]
         return lambda lists, weights, seed: tuner(lists, weights, settings, seed, objective, trained_D)
-    if settings.name == "expected_bleu" and objective.is_bleu:
+    name = settings.name.removeprefix(OF_LISTS)
+    if name == ExpectedBleu.name and objective.is_bleu:
         # BLEU of the whole text; for another objective, the sum over sentences.
-        loss: Loss = ExpectedCorpusBleu(settings.gamma)
-    else:
-        loss = loss_of(settings.name.removeprefix(OF_LISTS), **vars(settings))
+        name = ExpectedCorpusBleu.name
+    loss = loss_of(name, **vars(settings))
     return lambda lists, weights, _: descend(lists, weights, loss, settings, objective, trained_D)
 
 
