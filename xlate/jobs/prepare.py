@@ -108,7 +108,7 @@ def _directory(config: PrepareConfig) -> WorkDirectory:
     refuse_if(
         base.path.resolve() == path.resolve() or links or not dev or smoothing != "none",
         "texts that cannot be mixed",
-        f"phrases.smoothing={smoothing}, mix={config.mix} work={config.work}, align.links={links}, dev set: {dev}",
+        f"phrases.smoothing={smoothing}, align.links={links}, dev set: {dev}, mix={config.mix} work={config.work}",
         "another folder for work, an aligner, a dev set, and phrases.smoothing=none",
     )
     return MixedDirectory(path, base, None if weight is None else np.array([1 - weight, weight]))
