@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from tests.commands import Said, succeed, summary_of, translations
 from tests.made_once import made_once
-from tests.models.phrase.definition import sparse_ids
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
@@ -19,12 +17,12 @@ from xlate.jobs.translate import MARK, Translator
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import PhraseModel
+from xlate.text.lines import read_lines, write_lines
 from xlate.work.directory import WorkDirectory
 
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20", "decoder.pop_limit=50"]
 SEARCH = ["decoder.options=15", "decoder.threshold=1e-6", "decoder.max_phrase=5", "decoder.stack=150"]
 PHRASE = ["model=phrase", "decoder=phrase", *FEW, *SEARCH]
-QUICKER = {"mert": ["loss.tune.restarts=2"]}
 
 
 def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
@@ -71,36 +69,30 @@ def imported(moses: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("loss", "metric"),
+    ("loss", "metric", "name"),
     [
-        ("mert", "bleu"),
-        ("mert", "bleu:1,chrf:1"),
-        ("pro", "chrf"),
-        ("ramp", "bleu:1,ter:1"),
+        (["loss=mert", "loss.tune.restarts=2"], "bleu:1,ter:1", "objective"),
+        # What is no BLEU is not called so.
+        (["loss=ramp", "model.reordering=wbe"], "bleu", "BLEU"),
     ],
 )
-def test_every_tuner_tunes_for_every_measure(work: Path, tmp_path: Path, loss: str, metric: str) -> None:  # noqa: F811
-    own = ["model.reordering=wbe"] if metric == "bleu" else ["loss.tune.nbest=15", "loss.tune.rounds=3"]
-    settings = [f"loss={loss}", f"loss.tune.metric='{metric}'", *own, *QUICKER.get(loss, [])]
-    figures = trained(work, tmp_path / "run", *PHRASE, *settings, "measures=[bleu]")
+def test_tuners_tune_for_bleu_and_for_several_measures(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    loss: list[str],
+    metric: str,
+    name: str,
+) -> None:
+    figures = trained(work, tmp_path / "run", *PHRASE, *loss, f"loss.tune.metric='{metric}'", "measures=[bleu]")
     assert "dev_bleu" in figures
     assert "dev_ter" not in figures
     values = [one["bleu"] for one in figures["history"]]
-    # What is no BLEU is not called so.
-    name = "BLEU" if metric == "bleu" else "objective"
-    assert ("tune_BLEU" in figures) == (metric == "bleu")
-    assert 100 > figures[f"tune_{name}"] == round(max(values), 4)
-    assert max(values[1:]) > (20 if metric == "bleu" else values[0])
+    assert {key: figures[key] for key in figures if key in ("tune_BLEU", "tune_objective")} == {
+        f"tune_{name}": round(max(values), 4)
+    }
+    assert 100 > max(values[1:]) > values[0]
     assert figures["rounds"] == len(values) - 1
     assert (tmp_path / "run" / "metrics.jsonl").read_text().count(f"tune/{name}") == len(values)
-
-
-def test_sparse_weights_of_moses_are_refused_by_name(moses: Path, tmp_path: Path, refused: Said) -> None:
-    shutil.copytree(moses.parent, tmp_path / "moses")
-    ini = tmp_path / "moses" / "moses.ini"
-    ini.write_text(ini.read_text() + "\n[weight-file]\nsparse.weights\n")
-    assert "[weight-file]" in refused("import", f"moses={ini}", f"out={tmp_path / 'back'}")
-    assert not (tmp_path / "back").exists()
 
 
 def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path, refused: Said) -> None:
@@ -120,22 +112,18 @@ def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path, refused:
     refused("translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"target={tmp_path / 'targets.txt'}")
 
 
-def test_every_line_can_have_a_table_of_its_own(phrase_run: Path, moses: Path, tmp_path: Path, refused: Said) -> None:
-    free = listed(phrase_run, tmp_path)
-    whole = gzip.decompress(moses.with_name("phrase-table.gz").read_bytes()).decode().splitlines()
+def test_every_line_can_have_a_table_of_its_own(phrase_run: Path, tmp_path: Path, refused: Said) -> None:
     tables = tmp_path / "tables"
     tables.mkdir()
-    for number, line in enumerate(["nirka no holdo va bolko ast .", "", "gonban va fuspan ri pikum nu ."]):
-        words = set(line.split())
-        some = [row for row in whole if set(row.split(" ||| ")[0].split()) <= words]
-        (tables / str(number)).write_text("".join(f"{row}\n" for row in some))
-    assert listed(phrase_run, tmp_path, f"tables={tables}") == free
     # A table that knows one word in its own way is followed, and what it lacks stands for itself.
-    (tables / "2").write_text("va ||| entirely new ||| 1 1 1 1 ||| 0-0 0-1 ||| 1 1 1 ||| |||\n")
-    assert translated(phrase_run, tmp_path, f"tables={tables}")[2].lower() == "gonban entirely new fuspan ri pikum nu."
+    row = "nirka ||| entirely new ||| 1 1 1 1 ||| 0-0 0-1 ||| 1 1 1 ||| |||\n"
+    for number, text in enumerate([row, "", ""]):
+        (tables / str(number)).write_text(text)
+    found = translated(phrase_run, tmp_path, f"tables={tables}")
+    expected = ["entirely new no holdo va bolko ast.", "", "gonban va fuspan ri pikum nu."]
+    assert [line.lower() for line in found] == expected
     (tmp_path / "out.txt").rename(tmp_path / "known.txt")
-    forced = translated(phrase_run, tmp_path, f"tables={tables}", f"target={tmp_path / 'known.txt'}")
-    assert forced == (tmp_path / "out.txt").read_text().splitlines()
+    assert translated(phrase_run, tmp_path, f"tables={tables}", f"target={tmp_path / 'known.txt'}") == found
     (tables / "2").unlink()
     asked = ["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"tables={tables}"]
     assert "2.gz for sentence 2" in refused(*asked)
@@ -143,13 +131,10 @@ def test_every_line_can_have_a_table_of_its_own(phrase_run: Path, moses: Path, t
 
 
 def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, refused: Said) -> None:
-    mine, ours, export = tmp_path / "mine" / "moses.ini", tmp_path / "ours", ["export", f"run={phrase_run}"]
-    mine.parent.mkdir()
-    mine.write_text("[feature]\n")
-    refused(*export, f"out={mine.parent}")
-    for out in (f"{mine.parent}/..", "/"):
-        assert "not a usable folder name for an exported system" in refused(*export, f"out={out}")
-    assert mine.read_text() == "[feature]\n"
+    mine, ours, export = tmp_path / "mine", tmp_path / "ours", ["export", f"run={phrase_run}"]
+    mine.mkdir()
+    (mine / "moses.ini").write_text("[feature]\n")
+    refused(*export, f"out={mine}")
     for _ in range(2):
         succeed(*export, f"out={ours}")
     (ours / "notes").write_text("mine")
@@ -194,8 +179,6 @@ def test_sparse_weights_of_an_imported_system_are_tuned(
     files = [f"loss.tune.source={tmp_path / 'dev.s'}", f"loss.tune.references=[{tmp_path / 'dev.t'}]"]
     plain = [*PHRASE, "loss=mira", "loss.tune.select=last", f"base={imported}"]
     refused("train", *plain, f"run={tmp_path / 'none'}")  # There is nothing to tune on.
-    succeed("train", *plain, *files, "loss.tune.rounds=1", f"run={tmp_path / 'plain'}")
-    assert len(translated(tmp_path / "plain", tmp_path)) == 3
     tuned = [*plain, *files, "sparse=local"]
     assert "no text to compute word classes" in refused("train", *tuned, f"run={tmp_path / 'classes'}")
     succeed("train", *tuned, "model.sparse.words=[top80,all]", f"run={tmp_path / 'tuned'}")
@@ -205,12 +188,6 @@ def test_sparse_weights_of_an_imported_system_are_tuned(
     assert isinstance(decoder, PhraseDecoder)
     assert decoder.model.sparse is not None
     assert decoder.model.reordering is not None
-    best = decoder.translate(["nirka", "no", "holdo", "va", "bolko", "ast", "."])[0]
-    _, ids = sparse_ids(decoder.model, best.source, best.steps)
-    assert decoder.sparse_F[ids].any()
-    start = decoder.model.slots["SparseReordering0"].start
-    assert best.features_D[start:].sum() == pytest.approx(decoder.sparse_F[ids].sum())
-    assert best.features_D @ decoder.weights_D == pytest.approx(best.score)
     # The most frequent words are told by the counts of one-word phrases.
     (family,) = [f for f in decoder.model.sparse.families if f.name == "reordering:source_first:top80"]
     assert family.left is not None
@@ -239,23 +216,23 @@ def assert_all_bits_alike(before: PhraseModel, after: PhraseModel) -> None:
 def test_words_that_hold_bars_come_back_from_an_export(tmp_path: Path) -> None:
     words = ["das", "haus|NN", "ist", "a|||b", "klein"]
     lines = [" ".join(words[(start + step) % 5] for step in range(4)) for start in range(5)] * 3
-    for side in ("de", "en"):
-        (tmp_path / f"train.{side}").write_text("\n".join(lines if side == "de" else [x.upper() for x in lines]) + "\n")
-    files = [f"data.train_source=[{tmp_path / 'train.de'}]", f"data.train_target=[{tmp_path / 'train.en'}]"]
-    settings = ["data=files", "data.name=bars", "data.pair=de-en", "data.tokenize=false", "data.case=keep"]
-    files += [f"data.dev_source={tmp_path / 'train.de'}", f"data.dev_references=[{tmp_path / 'train.en'}]"]
-    succeed("prepare", *settings, *files, f"work={tmp_path / 'work'}")
+    source, target, plain, escaped = (tmp_path / name for name in ("train.de", "train.en", "plain", "escaped"))
+    write_lines(source, lines)
+    write_lines(target, [line.upper() for line in lines])
+    data = {"name": "bars", "pair": "de-en", "tokenize": "false", "case": "keep", "dev_source": source}
+    data |= {"train_source": f"[{source}]", "train_target": f"[{target}]", "dev_references": f"[{target}]"}
+    succeed("prepare", f"work={tmp_path / 'work'}", "data=files", *(f"data.{key}={data[key]}" for key in data))
     own, back, moses = tmp_path / "own", tmp_path / "back", tmp_path / "moses"
     trained(tmp_path / "work", own, *PHRASE, "loss=mira", "loss.tune.rounds=1")
     succeed("export", f"run={own}", f"out={moses}")
     succeed("import", f"moses={moses / 'moses.ini'}", f"out={back}")
-    (tmp_path / "in.txt").write_text("das haus|NN a|||b klein\n")
-    (tmp_path / "escaped.txt").write_text("das haus&#124;NN a&#124;&#124;&#124;b klein\n")
-    for folder, name in ((own, "in"), (back, "escaped")):
-        files = [f"input={tmp_path / name}.txt", f"output={folder}.out", f"nbest_out={folder}.nbest", "nbest=5"]
-        succeed("translate", f"run={folder}", *files)
-    assert own.with_suffix(".out").read_text() == back.with_suffix(".out").read_text().replace("&#124;", "|")
-    lists = [folder.with_suffix(".nbest").read_text().splitlines() for folder in (own, back)]
-    assert len(lists[0]) == 5
-    totals = [[line.split(" ||| ")[3] for line in lines] for lines in lists]
-    assert totals[0] == totals[1]
+    write_lines(plain, ["das haus|NN a|||b klein"])
+    write_lines(escaped, ["das haus&#124;NN a&#124;&#124;&#124;b klein"])
+    found = []
+    for folder, text in ((own, plain), (back, escaped)):
+        files = [f"input={text}", f"output={text}.out", f"nbest_out={text}.list"]
+        succeed("translate", f"run={folder}", *files, "nbest=5")
+        totals = [line.split(" ||| ")[3] for line in read_lines(f"{text}.list")]
+        found.append((Path(f"{text}.out").read_text().replace("&#124;", "|"), totals))
+    assert len(found[0][1]) == 5
+    assert found[0] == found[1]

@@ -182,14 +182,17 @@ class PhraseList:
     @cached_property
     def _options(self) -> PathOptions:
         options, model = self.options, self.model
-        pair_O = np.maximum(options.pair_O, 0)
+        known_O = options.pair_O >= 0
+        scores, reordering = (
+            _at(known_O, logs(options.pair_O[known_O])) for logs in (model.log_scores, model.log_reordering)
+        )
         return PathOptions(
             len(options.words),
             options.start_O,
             options.end_O,
             options.pair_O,
-            model.log_scores(pair_O),
-            model.log_reordering(pair_O),
+            scores,
+            reordering,
             options.first_O,
             options.last_O,
             options.phrases,
@@ -206,6 +209,13 @@ class PhraseList:
             reordering_of(model),
             BEGIN_ID,
         )
+
+
+def _at(known_O: Bools, values: Floats) -> Floats:
+    """The values of known options; zeros for the others, which a table of no pairs has too."""
+    values_O = np.zeros((len(known_O), *values.shape[1:]))
+    values_O[known_O] = values
+    return values_O
 
 
 def list_of_steps(
