@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tests.candidates.test_batch import example
+from tests.formats.written_rules import scfg_of
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from tests.phrases.small_corpora import small_rules
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.formats.scfg import NO_LIMIT, Gap, Scfg, ScfgRule, glue_grammar, joined
+from xlate.formats.scfg import NO_LIMIT, glue_grammar, joined
 from xlate.lm.model import NgramModel
 from xlate.models.grammar.kind import load_grammar, save_grammar
 from xlate.models.grammar.parsing import SynchronousGrammar
@@ -38,13 +40,8 @@ OPENERS: dict[str, Callable[[Path], Any]] = {
 
 def small_grammar() -> SynchronousGrammar:
     """Rules with gaps in both orders, labels, a limit, and a feature that few rules have."""
-    gaps = Gap("X", 1), Gap("Y", 2)
-    rules = [
-        ScfgRule("X", (gaps[0], "a", gaps[1]), (gaps[1], "u", gaps[0])),
-        ScfgRule("Y", ("b", Gap("X", 1)), (Gap("X", 1), "v")),
-        ScfgRule("X", ("a",), ("u", "w")),
-    ]
-    scfg = Scfg(rules, ("f0", "f1"), np.arange(6.0).reshape(3, 2), {1: {"own": 0.5}})
+    rules = "X → X1 a Y2 | Y2 u X1", "Y → b X1 | X1 v", "X → a | u w"
+    scfg = replace(scfg_of(*rules, f0=[0, 2, 4], f1=[1, 3, 5]), sparse={1: {"own": 0.5}})
     return SynchronousGrammar(joined([(scfg, 5), (glue_grammar(), NO_LIMIT)]), "S")
 
 

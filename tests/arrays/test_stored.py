@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as any_arrays
 
@@ -41,11 +42,10 @@ def sums(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def saved(folder: Path, *, old: bool = True) -> Path:
-    save_arrays(folder, "list of rows", {"rows_N": np.arange(5, dtype=np.int32)}, {"high": 5})
-    if old:
-        for path in folder.iterdir():
-            os.utime(path, (1, 1))
+def saved(folder: Path, *, rows: Sequence[int] = range(5), old: bool = True) -> Path:
+    save_arrays(folder, "list of rows", {"rows_N": np.array(rows, np.int32)})
+    for path in folder.iterdir() if old else ():
+        os.utime(path, (1, 1))
     return folder
 
 
@@ -53,16 +53,17 @@ def opened(folder: Path) -> StoredArrays:
     return open_arrays(folder, "list of rows", LAYOUT, lambda held: ranges.check_within(held, "rows_N", 0, 5))
 
 
+@settings(max_examples=30)
 @given(any_arrays(st.sampled_from(["<i4", "<f8", "|u1"]), st.tuples(st.integers(0, 5), st.integers(0, 3))))
 def test_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray) -> None:
     folder = tmp_path_factory.mktemp("a")
     save_arrays(folder, "k", {"x": array}, {"wörter": [1]})
     held = open_arrays(folder, "k", {"x": (array.dtype, 2)})
-    np.testing.assert_array_equal(held["x"], array)
-    assert (held["x"].dtype, held.metadata) == (array.dtype, {"wörter": [1]})
+    for read in (held["x"], np.load(folder / "x.npy", allow_pickle=False)):
+        np.testing.assert_array_equal(read, array, strict=True)
+    assert held.metadata == {"wörter": [1]}
     assert not held["x"].flags.writeable
     assert type(held["x"]) is np.ndarray
-    np.testing.assert_array_equal(np.load(folder / "x.npy", allow_pickle=False), array)
     assert open_arrays(folder, "k", {"x": (array.dtype, 2)}, mapped=False)["x"].flags.writeable
 
 
@@ -85,28 +86,26 @@ def test_what_changed_is_looked_through_again(tmp_path: Path, sums: list[str]) -
     path.write_bytes(raw)
     # The same size and time: the time of the change tells.
     os.utime(path, (1, 1))
-    with pytest.raises(InputError, match=r"rows_N\.npy: damaged: its checksum differs"):
-        opened(folder)
-    with pytest.raises(InputError, match="checksum differs"):
-        opened(folder)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"rows_N\.npy: damaged: its checksum differs"):
+            opened(folder)
     assert len(sums) == 3
 
 
-@pytest.mark.parametrize("home", ["file", "closed", "nothing"])
+@pytest.mark.parametrize("home", ["a file", None])
 def test_without_a_cache_folder_everything_is_looked_through_each_time(
-    tmp_path: Path, sums: list[str], monkeypatch: pytest.MonkeyPatch, home: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    sums: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    home: str | None,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = saved(tmp_path / "f")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    if home == "file":
-        (tmp_path / "home").write_text("")
-    elif home == "closed":
-        if os.geteuid() == 0:
-            pytest.skip("root may write anywhere")
-        (tmp_path / "home").mkdir(mode=0o500)
-    else:
-        monkeypatch.delenv("HOME")
+    monkeypatch.delenv("HOME")
+    if home:
+        (tmp_path / home).write_text("")
+        monkeypatch.setenv("HOME", str(tmp_path / home))
     opened(folder)
     opened(folder)
     assert len(sums) == 2
@@ -133,13 +132,6 @@ def test_a_folder_is_looked_through_once_unless_it_is_not_known(
     # What was written just now may yet change.
     monkeypatch.setattr(stored, "RECENT_NS", 10**15)
     assert times_looked_through(saved(tmp_path / "new", old=False)) == 2
-
-
-def test_ranges_are_checked_once_and_refused_each_time(tmp_path: Path) -> None:
-    save_arrays(tmp_path, "list of rows", {"rows_N": np.array([0, 5], np.int32)})
-    for _ in range(2):
-        with pytest.raises(InputError, match=r"(?s)rows_N\.npy.*5 at 1.*below 5"):
-            opened(tmp_path)
 
 
 def test_whole_or_not(tmp_path: Path) -> None:
@@ -180,17 +172,16 @@ def test_a_folder_found_whole_has_its_ranges_checked_still(tmp_path: Path, sums:
     assert is_whole(folder)
     opened(folder)
     assert len(sums) == 2
-    save_arrays(folder, "list of rows", {"rows_N": np.array([0, 5], np.int32)})
-    for path in folder.iterdir():
-        os.utime(path, (1, 1))
+    saved(folder, rows=[0, 5])
     assert is_whole(folder)
-    with pytest.raises(InputError, match="5 at 1"):
-        opened(folder)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"(?s)rows_N\.npy.*5 at 1.*below 5"):
+            opened(folder)
 
 
 def test_a_reader_keeps_what_it_opened(tmp_path: Path) -> None:
     before = opened(saved(tmp_path))
-    save_arrays(tmp_path, "list of rows", {"rows_N": np.zeros(1, np.int32)}, {})
+    saved(tmp_path, rows=[0])
     assert before["rows_N"].tolist() == [0, 1, 2, 3, 4]
 
 

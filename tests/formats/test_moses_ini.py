@@ -44,8 +44,8 @@ def test_read_by_hand(tmp_path):
     ]
     assert ini.weights == {"WordPenalty0": (-0.5,), "LM0": (0.1,), "Distortion0": (1.0, 2.0)}
     assert ini.settings == {"input-factors": ("0",), "distortion-limit": ("6",)}
-    assert ini.number("distortion-limit", 3) == 6
-    assert (ini.number("stack", 100), ini.whole("distortion-limit", 3)) == (100, 6)
+    for ask in (ini.number, ini.whole):
+        assert (ask("distortion-limit", 3), ask("stack", 100)) == (6, 100)
     unlimited = read_moses_ini(write(tmp_path, "[distortion-limit]\n-1\n"))
     assert unlimited.whole("distortion-limit", 6) == -1
     assert ini.find("SRILM", "KENLM") == ini.features[1]
@@ -79,15 +79,14 @@ def test_refusals_say_the_line(tmp_path, text, line, message):
         read_moses_ini(write(tmp_path, text))
 
 
-@pytest.mark.parametrize("text", ["2.7", "-2", "x", "1" + "0" * 30])
+@pytest.mark.parametrize("text", ["2.7", "-2", "1" + "0" * 30])
 def test_whole_numbers_are_whole(tmp_path, text):
     ini = read_moses_ini(write(tmp_path, f"[feature]\nTable name=T table-limit={text}\n[stack]\n{text}\n"))
     with pytest.raises(InputError, match=r"section \[stack\]"):
         ini.whole("stack", 1)
-    with pytest.raises(InputError, match="table-limit of T") as caught:
+    with pytest.raises(InputError, match=f":2: .*table-limit of T\n  seen: +table-limit={text}\n"):
         ini.argument(ini.features[0], "table-limit", 1)
-    assert (caught.value.line, caught.value.seen) == (2, f"table-limit={text}")
-    assert (ini.whole("pop-limit", 7), ini.argument(ini.features[0], "other", 8)) == (7, 8)
+    assert ini.argument(ini.features[0], "other", 8) == 8
 
 
 def test_questions_without_an_answer(tmp_path):

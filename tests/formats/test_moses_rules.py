@@ -41,20 +41,20 @@ def test_a_glue_grammar(tmp_path: Path, empty: str) -> None:
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [
-        ("a [X] ||| b [X]", "wrong number of fields"),
-        ("a ||| b ||| 1 2 ||| 0-0", "sides that do not end in a label"),
-        ("[X] ||| b [X] ||| 1 2 |||", "an empty side"),
-        ("a [NP] ||| b [VP] ||| 1 2 |||", "labels that do not match"),
-        ("a [NP][VP] [X] ||| b [NP][VP] [X] ||| 1 2 ||| 1-1", "neither a word nor a non-terminal"),
-        ("a [X][X] [X] ||| b [X][Y] [X] ||| 1 2 ||| 1-1", "non-terminals that do not match"),
-        ("a [X][X] [X] ||| b [X][X] [X] ||| 1 2 ||| 0-0", "not linked one to one"),
-        ("[X][X] [X][X] [X] ||| [X][X] [X][X] [X] ||| 1 2 ||| 0-0 1-0", "not linked one to one"),
-        ("a [X] b [X] ||| c [X] d [X] ||| 1 2 ||| 1-1", "a left side inside a rule"),
-        ("a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 2 3 4", "wrong counts"),
-        ("a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 2 -3", "wrong counts"),
-        ("a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 1 1 ||| f", "malformed sparse features"),
-    ],
+    {
+        "a [X] ||| b [X]": "wrong number of fields",
+        "a ||| b ||| 1 2 ||| 0-0": "sides that do not end in a label",
+        "[X] ||| b [X] ||| 1 2 |||": "an empty side",
+        "a [NP] ||| b [VP] ||| 1 2 |||": "labels that do not match",
+        "a [NP][VP] [X] ||| b [NP][VP] [X] ||| 1 2 ||| 1-1": "neither a word nor a non-terminal",
+        "a [X][X] [X] ||| b [X][Y] [X] ||| 1 2 ||| 1-1": "non-terminals that do not match",
+        "a [X][X] [X] ||| b [X][X] [X] ||| 1 2 ||| 0-0": "not linked one to one",
+        "[X][X] [X][X] [X] ||| [X][X] [X][X] [X] ||| 1 2 ||| 0-0 1-0": "not linked one to one",
+        "a [X] b [X] ||| c [X] d [X] ||| 1 2 ||| 1-1": "a left side inside a rule",
+        "a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 2 3 4": "wrong counts",
+        "a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 2 -3": "wrong counts",
+        "a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 1 1 ||| f": "malformed sparse features",
+    }.items(),
 )
 def test_bad_lines_are_refused_with_their_number(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(InputError, match=rf"file:2: .*{message}(?s:.*)expected: "):

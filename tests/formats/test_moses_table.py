@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from xlate.formats.moses_table import (
 )
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases
-from xlate.text.lines import read_lines
+from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
 GOOD = [
@@ -43,7 +44,7 @@ def made(corpus, max_length=7):
 
 def write(folder: Path, lines: list[str]) -> Path:
     path = folder / "phrase-table"
-    path.write_text("".join(line + "\n" for line in lines))
+    write_lines(path, lines)
     return path
 
 
@@ -104,9 +105,8 @@ def test_escaped_and_factored_text_stays_as_it_is(tmp_path):
     assert read_lines(tmp_path / "f")[0].startswith("haus|NN ||| house|NN ||| ")
     assert "haus|NN" in read_phrase_table(tmp_path / "f").source_vocabulary
     for word in ("|||", "", "a b", "a\nb"):
-        with pytest.raises(InputError, match="cannot hold") as caught:
+        with pytest.raises(InputError, match=re.escape(f"cannot hold\n  seen:     {word!r}\n")):
             write_phrase_table(tmp_path / "g", *made([([word], ["x"], {(0, 0)})]), escape=False)
-        assert caught.value.seen == repr(word)
     assert not (tmp_path / "g").exists()
 
 
@@ -125,24 +125,24 @@ def test_old_and_short_forms(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [
-        ("a ||| x", "wrong number of fields"),
-        ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| s ||| t ||| u", "wrong number of fields"),
-        ("a  b ||| x ||| 1 1 1 1", "an empty phrase"),
-        ("a ||| x ||| 1 1 1", "wrong number of scores"),
-        ("a ||| x ||| 1 1 1 1 1", "wrong number of scores"),
-        ("a ||| x ||| 1 1 one 1", "not numbers"),
-        ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| nan 1 1", "not numbers"),
-        (f"a ||| x ||| 1 1 1 1 ||| 0-{'0' * 5000}", "malformed link"),
-        ("a ||| x ||| 1 -1 1 1", "out of range"),
-        ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1", "wrong number of counts"),
-        ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 -1", "out of range"),
-        ("a ||| x ||| 1 1 1 1 ||| 0-0-0 ||| 1 1 1", "malformed link"),
-        ("a ||| x ||| 1 1 1 1 ||| 0-99999999 ||| 1 1 1", "a link outside its phrases"),
-        ("das ||| the ||| 1 1 1 1", "a phrase pair appears twice"),
-        ("a <unk> ||| x ||| 1 1 1 1", "a reserved word"),
-        ("a ||| </s> ||| 1 1 1 1", "a reserved word"),
-    ],
+    {
+        "a ||| x": "wrong number of fields",
+        "a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| s ||| t ||| u": "wrong number of fields",
+        "a  b ||| x ||| 1 1 1 1": "an empty phrase",
+        "a ||| x ||| 1 1 1": "wrong number of scores",
+        "a ||| x ||| 1 1 1 1 1": "wrong number of scores",
+        "a ||| x ||| 1 1 one 1": "not numbers",
+        "a ||| x ||| 1 1 1 1 ||| 0-0 ||| nan 1 1": "not numbers",
+        f"a ||| x ||| 1 1 1 1 ||| 0-{'0' * 5000}": "malformed link",
+        "a ||| x ||| 1 -1 1 1": "out of range",
+        "a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1": "wrong number of counts",
+        "a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 -1": "out of range",
+        "a ||| x ||| 1 1 1 1 ||| 0-0-0 ||| 1 1 1": "malformed link",
+        "a ||| x ||| 1 1 1 1 ||| 0-99999999 ||| 1 1 1": "a link outside its phrases",
+        "das ||| the ||| 1 1 1 1": "a phrase pair appears twice",
+        "a <unk> ||| x ||| 1 1 1 1": "a reserved word",
+        "a ||| </s> ||| 1 1 1 1": "a reserved word",
+    }.items(),
 )
 def test_ill_formed_lines_are_refused_with_their_number(tmp_path, line, message):
     with pytest.raises(InputError, match=f"phrase-table:5: .*{message}"):

@@ -9,6 +9,7 @@ import pytest
 
 from xlate.formats.nbest_check import check_nbest, printed_error
 from xlate.formats.nbest_file import NbestFile
+from xlate.text.lines import write_lines
 
 GOOD = [
     "0 ||| a b ||| lm= -1 tm= 1 2 ||| 3 ||| 0=0-1 ||| 0-1",
@@ -19,8 +20,8 @@ GOOD = [
 
 def checked(tmp_path, lines, references=(), weights=None, **how):
     path = tmp_path / "list.nbest"
-    path.write_text("".join(f"{line}\n" for line in lines))
-    files = [tmp_path / f"ref{place}" for place in range(len(references))]
+    write_lines(path, lines)
+    files = [tmp_path / f"ref{count}" for count in references]
     for file, count in zip(files, references, strict=True):
         file.write_text("a\n" * count)
     return check_nbest(NbestFile(path, **how), references=files, weights=weights)
@@ -28,7 +29,7 @@ def checked(tmp_path, lines, references=(), weights=None, **how):
 
 def test_a_good_list(tmp_path):
     report = checked(tmp_path, GOOD, references=(2, 2))
-    assert (report.errors, report.oddities, report.summary()) == ([], {}, "nothing odd")
+    assert report.summary() == "nothing odd"
     assert report.to_json() == {
         "lines": 3, "errors": 0, "oddities": {}, "lists": 2, "hypotheses": 3, "shortest": 1, "longest": 2, "features": 3
     }  # fmt: skip
@@ -57,15 +58,15 @@ def test_references_that_do_not_fit(references, words, tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "oddity"),
-    [
-        ("1 |||  ||| lm= 1 tm= 1 2 ||| 3", "empty hypotheses"),
-        ("1 ||| d ||| lm= 1 tm= 1 2 ||| 3", "duplicates"),
-        ("3 ||| e ||| lm= 1 tm= 1 2 ||| 3", "gaps in the numbers"),
-        ("1 ||| e ||| lm= 1 tm= 1 2", "no total"),
-        ("1 ||| e ||| lm= 1 tm= 1 2 ||| 3 ||| 0=0-1", "segmentations that do not tile the words"),
-        ("1 ||| e |0-0| f ||| lm= 1 tm= 1 2 ||| 3", "segmentations that do not tile the words"),
-        ("1 ||| e ||| lm= 1 tm= 1 2 ||| 3 ||| 0=0 ||| 0-1", "links outside the words"),
-    ],
+    {
+        "1 |||  ||| lm= 1 tm= 1 2 ||| 3": "empty hypotheses",
+        "1 ||| d ||| lm= 1 tm= 1 2 ||| 3": "duplicates",
+        "3 ||| e ||| lm= 1 tm= 1 2 ||| 3": "gaps in the numbers",
+        "1 ||| e ||| lm= 1 tm= 1 2": "no total",
+        "1 ||| e ||| lm= 1 tm= 1 2 ||| 3 ||| 0=0-1": "segmentations that do not tile the words",
+        "1 ||| e |0-0| f ||| lm= 1 tm= 1 2 ||| 3": "segmentations that do not tile the words",
+        "1 ||| e ||| lm= 1 tm= 1 2 ||| 3 ||| 0=0 ||| 0-1": "links outside the words",
+    }.items(),
 )
 def test_oddities(line, oddity, tmp_path):
     report = checked(tmp_path, [*GOOD, line])
@@ -123,12 +124,11 @@ def a_list(rng, wrong):
 
 
 @pytest.mark.parametrize("given", WRONG)
-@pytest.mark.parametrize("wrong", [{}, {3: 0.01}, {0: -5, 1: 3, 77: 1e6}])
+@pytest.mark.parametrize("wrong", [{3: 0.01}, {0: -5, 1: 3, 77: 1e6}])
 def test_wrong_totals_are_found(tmp_path, given, wrong, rng):
     report = checked(tmp_path, a_list(rng, wrong), weights=WEIGHTS if given else None)
     assert report.oddities[WRONG[given]] == len(wrong)
-    if wrong:
-        assert report.examples[WRONG[given]].startswith(f"line {min(wrong) + 1}: ")
+    assert report.examples[WRONG[given]].startswith(f"line {min(wrong) + 1}: ")
     if given:
         constant = report.examples["a part of the totals that no feature shows"]
         assert float(constant.split()[2].rstrip(",")) == pytest.approx(500, abs=0.01)

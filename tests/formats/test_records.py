@@ -13,27 +13,21 @@ import pytest
 
 from tests.formats import tools
 from xlate.errors import InputError
-from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.records import read_record, write_lists
 from xlate.scoring.feature_weights import rescored
 from xlate.text import opening
+from xlate.text.lines import write_lines
 
 VLLM = {
     "request_id": "7",
     "prompt": "Übersetze: das Haus",
-    "prompt_token_ids": [1, 2],
     "outputs": [
         {
-            "index": 0,
             "text": "the\nhouse",
             "token_ids": [5, 9],
             "cumulative_logprob": -0.75,
-            "logprobs": [
-                {"4": {"logprob": -0.125, "rank": 1}, "5": {"logprob": -0.25, "rank": 2}},
-                {"9": {"logprob": -0.5, "rank": 1}},
-            ],
-            "finish_reason": "stop",
+            "logprobs": [{"4": {"logprob": -0.125}, "5": {"logprob": -0.25}}, {"9": {"logprob": -0.5}}],
             "qe": 0.5,
         },
         {"index": 1, "text": "a house", "token_ids": [7], "cumulative_logprob": -2.0, "logprobs": None, "qe": 0.75},
@@ -120,21 +114,6 @@ def test_every_form(written: str) -> None:
     assert record.references == (("the house",) if written is tools.COMET else ())
 
 
-def test_fields_that_are_neither_text_nor_scores_are_named() -> None:
-    assert set(read_record(VLLM).unused) == {"finished", "prompt_token_ids", "finish_reason", "index", "token_ids"}
-
-
-@pytest.mark.parametrize("written", [text for text in FORMS if text.endswith("\n")])
-def test_what_a_tool_wrote_is_written_in_another_order(tmp_path: Path, written: str) -> None:
-    path = tmp_path / "list.jsonl"
-    path.write_text(written, encoding="utf-8")
-    lists = list(NbestFile(path).lists())
-    assert check_nbest(NbestFile(path)).errors == []
-    write_lists(tmp_path / "again.jsonl", (hypotheses[::-1] for hypotheses in lists))
-    again = [[one.text for one in hypotheses] for hypotheses in NbestFile(tmp_path / "again.jsonl").lists()]
-    assert again == [[one.text for one in hypotheses[::-1]] for hypotheses in lists]
-
-
 def test_other_forms_through_the_names_of_their_fields() -> None:
     given = {"task": {"number": 4, "text": "das Haus"}, "answers": [{"out": {"en": "a"}, "p": -1}], "gold": ["b", "c"]}
     fields = {"id": "task.number", "src": "task.text", "hyp": "answers.out.en", "ref": "gold", "score": "answers.p"}
@@ -145,7 +124,7 @@ def test_other_forms_through_the_names_of_their_fields() -> None:
 
 
 def lines_of(path: Path, *records: Any) -> Path:
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    write_lines(path, map(json.dumps, records))
     return path
 
 
@@ -221,24 +200,23 @@ def test_standard_input_is_read_as_often_as_needed(tmp_path: Path, monkeypatch: 
     opening.standard_input.cache_clear()
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow", "folder", "datasets"])
+@pytest.mark.parametrize("kind", ["parquet", "folder", "datasets"])
 def test_tables_are_lists_of_records(tmp_path: Path, kind: str) -> None:
     arrow = pytest.importorskip("pyarrow")
     parquet, ipc = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.ipc")
     table = arrow.Table.from_pylist([FACES, FACES | {"id": 2}])
     folder = tmp_path / "data"
     folder.mkdir()
-    path = folder if kind in ("folder", "datasets") else folder / f"list.{kind}"
-    if kind in ("parquet", "folder"):
-        parquet.write_table(table, folder / "list.parquet")
-    else:
+    path = folder / "list.parquet" if kind == "parquet" else folder
+    if kind == "datasets":
         with ipc.new_stream(folder / "list.arrow", table.schema) as stream:
             stream.write_table(table)
-    if kind == "datasets":
         (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "list.arrow"}]}))
+    else:
+        parquet.write_table(table, folder / "list.parquet")
     assert shown(path) == [[(number, "the house"), (number, "a house")] for number in (1, 2)]
     assert ranked(path, [1, 2, 4, 3], out="out")[0]["sequences"] == ["a house", "the house"]
-    for damaged in ("[", "[]", "{}", '{"_data_files": [1]}', '{"_data_files": [{"filename": 1}]}'):
+    for damaged in ("{}", '{"_data_files": [1]}', '{"_data_files": [{"filename": 1}]}'):
         (folder / "state.json").write_text(damaged)
         with pytest.raises(InputError, match=r"state\.json"):
             shown(folder)

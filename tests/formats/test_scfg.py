@@ -12,15 +12,15 @@ from xlate.formats.scfg import NO_LIMIT, joined, normal_form
 
 @pytest.mark.parametrize(
     ("rule", "fault"),
-    [
-        ("a | u v", None),
-        ("a X1 X2 | u X2 X1", None),
-        ("a X1 X2 | X1 u X2", "a target word after"),
-        ("a X1 | u X1 v", "a target word after"),
-        ("a X1 X2 | X1 X2", "no word"),
-        ("a X1 Y2 | u X1 Y2", "a label other"),
-        ("a X1 X2 X3 | u X1 X2 X3", "more than 2"),
-    ],
+    {
+        "a | u v": None,
+        "a X1 X2 | u X2 X1": None,
+        "a X1 X2 | X1 u X2": "a target word after",
+        "a X1 | u X1 v": "a target word after",
+        "a X1 X2 | X1 X2": "no word",
+        "a X1 Y2 | u X1 Y2": "a label other",
+        "a X1 X2 X3 | u X1 X2 X3": "more than 2",
+    }.items(),
 )
 def test_what_is_in_normal_form(rule: str, fault: str | None) -> None:
     share, faults = normal_form(scfg_of(f"X → {rule}", f"Y → {rule}"))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from xlate.errors import InputError
 from xlate.formats.sentence_tables import INPUT, MARK, TableFolder, marked
+from xlate.text.lines import write_lines
 
 LINES = [
     "die@@2 ||| the ||| 1 1 1 1 0.25 ||| 0-0 ||| 2 2 2 ||| |||",
@@ -21,7 +22,7 @@ LINES = [
 
 
 def folder(path: Path, lines: list[str], named: str | None = None) -> Path:
-    (path / "0").write_text("".join(f"{line}\n" for line in lines))
+    write_lines(path / "0", lines)
     if named is not None:
         (path / INPUT).write_text(f"{named}\n")
         (path / MARK).write_text(json.dumps({"tables": True, "escaped": True}, indent=2))

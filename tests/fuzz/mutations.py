@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 NUMBER = re.compile(rb"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -57,18 +58,6 @@ def _replaced(pattern: re.Pattern[bytes], data: bytes, random: Random) -> bytes:
     return data[: match.start()] + random.choice((*EXTREMES, b"")) + data[match.end() :] if match else data
 
 
-def _number(data: bytes, random: Random) -> bytes:
-    return _replaced(NUMBER, data, random)
-
-
-def _field(data: bytes, random: Random) -> bytes:
-    return _replaced(FIELD, data, random)
-
-
-def _insert(data: bytes, random: Random) -> bytes:
-    return _replaced(BETWEEN, data, random)
-
-
 def _packed(data: bytes, random: Random) -> bytes:
     packed = gzip.compress(data, mtime=0)
     return packed if random.random() < 0.2 else random.choice((_cut, _flip))(packed, random)
@@ -78,6 +67,7 @@ def _emptied(data: bytes, random: Random) -> bytes:
     return random.choice((b"", b"\n", b"\x00", b"{}", b"[]", b"\x1f\x8b"))
 
 
+_number, _insert, _field = (partial(_replaced, pattern) for pattern in (NUMBER, BETWEEN, FIELD))
 KINDS: tuple[Callable[[bytes, Random], bytes], ...] = (
     _flip, _flip, _cut, _cut, _lines, _lines, _number, _number, _number, _insert, _insert, _field, _field, _packed,
     _emptied,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from xlate.text import lines
-from xlate.text.lines import atomic_write, clear_left, done_aside, name_aside
+from xlate.text.lines import clear_left, done_aside, name_aside, write_lines
 
 
 def left_by(process: int, folder: Path, name: str = "x", machine: str | None = None) -> Path:
@@ -25,13 +25,12 @@ def dead() -> int:
     return process.pid
 
 
-def test_what_the_dead_left_is_cleared(tmp_path: Path, dead: int) -> None:
+def test_the_next_writer_clears_what_the_dead_left(tmp_path: Path, dead: int) -> None:
     left_by(dead, tmp_path).write_text("half")
-    left_by(dead, tmp_path, "a folder\n").mkdir()
-    (left_by(dead, tmp_path, "a folder\n") / "inside").write_text("half")
-    clear_left(tmp_path)
+    (left_by(dead, tmp_path, "a folder\n") / "inside").mkdir(parents=True)
+    write_lines(tmp_path / "whole", [])
     clear_left(tmp_path / "absent")
-    assert list(tmp_path.iterdir()) == []
+    assert os.listdir(tmp_path) == ["whole"]
 
 
 def test_what_is_not_exactly_ours_stays(tmp_path: Path, dead: int) -> None:
@@ -57,21 +56,3 @@ def test_an_earlier_process_of_our_number_is_dead(tmp_path: Path) -> None:
     done_aside(ours)
     clear_left(tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_killed_writer_is_cleared_after_by_the_next(tmp_path: Path) -> None:
-    program = """
-import os, signal, sys
-from xlate.text.lines import atomic_write
-with atomic_write(sys.argv[1]) as stream:
-    stream.write(b"half of it")
-    stream.flush()
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-    path = tmp_path / "out.txt"
-    subprocess.run([sys.executable, "-c", program, str(path)], check=False)
-    (partial,) = tmp_path.iterdir()
-    assert partial.read_bytes() == b"half of it"
-    with atomic_write(path) as stream:
-        stream.write(b"whole")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["out.txt"]

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
 from xlate.text.factors import BAR, FactoredLines, FactorNames, joined_lines, read_factored
 from xlate.text.lines import write_lines
-
-
-@settings(deadline=None)
-@given(st.lists(st.text("ab&#124;x", min_size=1), min_size=1, max_size=4).map("|".join))
-def test_split_is_joined(token: str) -> None:
-    names = FactorNames(tuple(map(str, range(token.count("|")))))
-    assert names.join(*names.split_all([token])) == token
 
 
 def test_another_separator() -> None:
@@ -26,18 +20,16 @@ def test_another_separator() -> None:
     assert names.join(["a|b"], {"pos": ["X"]}) == "a|b￨X"
 
 
-@pytest.mark.parametrize("token", ["house", "a|b|c", "|NOUN", "house|", ""])
+@pytest.mark.parametrize("token", ["house", "a|b|c", "|NOUN", "house|"])
 def test_wrong_number_of_factors(token: str) -> None:
-    with pytest.raises(InputError, match="wrong number of factors") as caught:
-        FactorNames(("pos",)).split_all([token])
-    assert caught.value.seen == token
+    with pytest.raises(InputError, match=rf"wrong number of factors\n  seen: +{re.escape(token)}\n"):
+        FactorNames(("pos",)).split(f"a|b {token}")
 
 
 WORD = st.text("ab|&#;", min_size=1, max_size=4).filter(lambda word: BAR not in word)
 TWO = FactorNames(("pos", "lemma"))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(WORD, WORD, WORD), min_size=1, max_size=5))
 def test_a_line_and_its_factors_come_back(tokens: list[tuple[str, str, str]]) -> None:
     words = [word for word, _, _ in tokens]
@@ -48,8 +40,6 @@ def test_a_line_and_its_factors_come_back(tokens: list[tuple[str, str, str]]) ->
 def test_lines_may_be_plain_but_not_half_factored() -> None:
     assert TWO.split("a&#124;b  c\u00a0d") == (["a|b", "c\u00a0d"], {})
     assert TWO.split("") == ([], {})
-    with pytest.raises(InputError, match="wrong number of factors"):
-        TWO.split("a|X|y b")
     # Blanks of other kinds, and joiners, are part of tokens.
     assert TWO.split("a\u2028b|X|y\x85 \u200c|Z|z") == (
         ["a\u2028b", "\u200c"],
@@ -82,7 +72,6 @@ def test_texts_are_read_with_their_factors(tmp_path: Path) -> None:
     ("text", "tags", "file", "line", "seen"),
     [
         (["a|X", "b"], ["A", "B"], "text", 2, "b"),
-        (["a|X", "b|X|Y"], ["A", "B"], "text", 2, "b|X|Y"),
         (["a|X b|X", "c|X"], ["A B", "C D"], "tags", 2, "2 values, 1 tokens"),
         (["a|X", "b|X"], ["A"], "tags", 2, "1 lines"),
         (["a|X"], ["A", "B", "C"], "tags", 2, "3 lines"),
@@ -93,8 +82,5 @@ def test_factors_that_do_not_fit_are_refused(
 ) -> None:
     write_lines(tmp_path / "text", text)
     write_lines(tmp_path / "tags", tags)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=rf"{tmp_path / file}:{line}: .*\n  seen: +{seen}.*\n  expected: "):
         read_factored(tmp_path / "text", FactorNames(("pos",)), {"tag": tmp_path / "tags"})
-    assert (caught.value.file, caught.value.line) == (str(tmp_path / file), line)
-    assert str(caught.value.seen).startswith(seen)
-    assert caught.value.expected

@@ -43,7 +43,7 @@ LINES = st.lists(st.lists(st.one_of(st.sampled_from(ODD), st.characters(codec="u
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\x00"), min_size=1, max_size=60)
 
 
-@settings(deadline=None)
+@settings(max_examples=30)
 @given(lines=LINES, name=NAMES, packed=st.booleans())
 def test_what_is_written_is_read(lines: list[str], name: str, packed: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -62,9 +62,8 @@ with contextlib.suppress(ModuleNotFoundError):
 
 
 @pytest.mark.parametrize("suffix", PACKED)
-@pytest.mark.parametrize("name", ["text", "text.txt"])
-def test_packed_text_is_told_by_content(tmp_path: Path, suffix: str, name: str) -> None:
-    for path in (tmp_path / name, tmp_path / f"{name}{suffix}"):
+def test_packed_text_is_told_by_content(tmp_path: Path, suffix: str) -> None:
+    for path in (tmp_path / "text", tmp_path / f"text{suffix}"):
         path.write_bytes(PACKED[suffix]("één\n".encode()) + PACKED[suffix](b"two\n"))
         assert read_lines(path) == ["één", "two"]
     path.write_bytes(PACKED[suffix](b""))
@@ -74,13 +73,13 @@ def test_packed_text_is_told_by_content(tmp_path: Path, suffix: str, name: str) 
 @pytest.mark.parametrize("suffix", PACKED)
 def test_packed_text_comes_back_and_equal_text_gives_equal_bytes(tmp_path, suffix):
     lines = [f"line {n} é" for n in range(1000)]
-    for name in ("one", "two"):
-        write_lines(tmp_path / f"{name}{suffix}", lines)
-        assert read_lines(tmp_path / f"{name}{suffix}") == lines
-    packed = (tmp_path / f"one{suffix}").read_bytes()
-    assert packed == (tmp_path / f"two{suffix}").read_bytes()
-    assert suffix != ".gz" or packed[4:8] == bytes(4), "the time stamp"
-    assert len(packed) < 5000
+    one, two = (tmp_path / f"{name}{suffix}" for name in ("one", "two"))
+    for path in (one, two):
+        write_lines(path, lines)
+        assert read_lines(path) == lines
+    assert one.read_bytes() == two.read_bytes()
+    assert suffix != ".gz" or one.read_bytes()[4:8] == bytes(4), "the time stamp"
+    assert one.stat().st_size < 5000
 
 
 @pytest.mark.parametrize("suffix", PACKED)
@@ -95,11 +94,10 @@ def test_damage_of_packed_text_is_named(tmp_path, suffix, kept):
         read_lines(path)
 
 
-@pytest.mark.parametrize(("name", "begin"), [("x.zip", b"PK\x03\x04"), ("x", b"PK\x03\x04")])
-def test_archives_are_named_with_what_unpacks_them(tmp_path: Path, name: str, begin: bytes) -> None:
-    (tmp_path / name).write_bytes(begin + bytes(20))
+def test_archives_are_named_with_what_unpacks_them(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"PK\x03\x04" + bytes(20))
     with pytest.raises(InputError, match=r"zip archive(?s:.*)unzip -p x"):
-        read_lines(tmp_path / name)
+        read_lines(tmp_path / "x")
 
 
 def test_text_that_begins_like_a_packed_file(tmp_path: Path) -> None:
@@ -116,21 +114,22 @@ def test_a_name_without_its_packing(tmp_path, suffix, data):
         read_lines(tmp_path / f"text{suffix}")
 
 
-@pytest.mark.parametrize("name", ["long.txt", "long.txt.gz", "long.txt.xz"])
+@pytest.mark.parametrize("name", ["long.txt", "long.txt.gz"])
 def test_a_line_that_is_too_long_is_not_read_to_its_end(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
     longest = ["short", "x" * LONGEST_LINE, ""]
-    write_lines(tmp_path / name, longest)
-    assert read_lines(tmp_path / name) == longest
-    write_lines(tmp_path / name, [*longest, "x" * (LONGEST_LINE + 1), "y"])
-    with pytest.raises(InputError, match=rf"{name}:4: a line that is too long(?s:.*)beginning b'xxx") as caught:
-        read_lines(tmp_path / name)
-    assert caught.value.expected == "at most 1,048,576 bytes"
-    assert list(iterate_lines(tmp_path / name, 2 * LONGEST_LINE))[-1] == "y"
+    write_lines(path, longest)
+    assert read_lines(path) == longest
+    write_lines(path, [*longest, "x" * (LONGEST_LINE + 1), "y"])
+    told = rf"{path}:4: a line that is too long\n.*beginning b'xxx.*\n  expected: at most 1,048,576 bytes"
+    with pytest.raises(InputError, match=told):
+        read_lines(path)
+    assert list(iterate_lines(path, 2 * LONGEST_LINE))[-1] == "y"
     with pytest.raises(InputError, match="/dev/zero:1: a line that is too long"):
         read_lines("/dev/zero")
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
 def test_a_file_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,49 +137,45 @@ def test_a_file_that_unpacks_to_too_much_is_refused(
     path = tmp_path / f"bomb{suffix}"
     with atomic_write(path) as stream:
         stream.write(b"a b\n" * (1 << 18))
-    with pytest.raises(InputError, match=r"unpacks to an implausible size(?s:.*)at most 262,144 bytes") as caught:
+    with pytest.raises(InputError, match=rf"{path}: .*unpacks to an implausible size(?s:.*)at most 262,144 bytes"):
         read_lines(path)
-    assert caught.value.file == str(path)
     text = [f"{number} {number * 7919 % 10007}" for number in range(40_000)]
     write_lines(path, text)
     assert read_lines(path) == text
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_not_utf8_names_the_line(tmp_path: Path, packed: bool) -> None:
+def test_not_utf8_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
-    data = "fünf\n".encode() * 6 + "fünf\n".encode("latin-1") + b"later\n"
-    path.write_bytes(gzip.compress(data) if packed else data)
+    path.write_bytes("fünf\n".encode() * 6 + "fünf\n".encode("latin-1") + b"later\n")
     with pytest.raises(InputError, match=f"{path}:7: not UTF-8(?s:.*)iconv"):
         read_lines(path)
 
 
 @pytest.mark.parametrize("name", ["new.txt", "new.gz"])
-@pytest.mark.parametrize("old", [None, b"older content"])
+@pytest.mark.parametrize("old", [{}, {"new.txt": b"older content", "new.gz": b"as well"}])
 def test_what_fails_leaves_what_was_there(tmp_path, monkeypatch, name, old):
     def no_space(*_):
         raise OSError(errno.ENOSPC, "no space left")
 
-    def only_old_is_left():
-        assert [entry.name for entry in tmp_path.iterdir()] == ([] if old is None else [name])
-        assert old is None or (tmp_path / name).read_bytes() == old
+    def left():
+        return {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
-    if old is not None:
-        (tmp_path / name).write_bytes(old)
+    for older, content in old.items():
+        (tmp_path / older).write_bytes(content)
     with pytest.raises(InputError, match=":2: a line end inside a line"):
         write_lines(tmp_path / name, ["one", "two\nthree"])
-    only_old_is_left()
+    assert left() == old
     for error in (OSError(errno.ENOSPC, "no space"), KeyboardInterrupt(), RuntimeError("any")):
         with pytest.raises(type(error)), atomic_write(tmp_path / name) as stream:  # noqa: PT012
             stream.write(b"half of it")
             raise error
-        only_old_is_left()
+        assert left() == old
     for call in ("fsync", "replace"):
         with monkeypatch.context() as patched:
             patched.setattr(os, call, no_space)
             with pytest.raises(OSError, match="no space left"):
                 write_lines(tmp_path / name, ["one", "two"])
-        only_old_is_left()
+        assert left() == old
 
 
 def test_nothing_appears_before_the_end(tmp_path: Path) -> None:
@@ -222,8 +217,10 @@ def test_a_fifo_is_written_and_read_in_place(tmp_path: Path, name: str) -> None:
     assert os.listdir(tmp_path) == [name]
 
 
-@pytest.mark.parametrize("data", [b"", b"x", b"x\n", b"\x1f", b"two\nlines\n"])
-def test_a_pipe_that_gives_one_byte_at_a_time(data: bytes) -> None:
+@pytest.mark.parametrize(
+    ("data", "lines"), {b"": [], b"x": ["x"], b"\x1f": ["\x1f"], b"two\nlines\n": ["two", "lines"]}.items()
+)
+def test_a_pipe_that_gives_one_byte_at_a_time(data: bytes, lines: list[str]) -> None:
     ours, theirs = os.pipe()
 
     def give() -> None:
@@ -235,40 +232,24 @@ def test_a_pipe_that_gives_one_byte_at_a_time(data: bytes) -> None:
     giver = threading.Thread(target=give)
     giver.start()
     try:
-        if data == b"\x1f":
-            assert list(iterate_lines(f"/dev/fd/{ours}")) == ["\x1f"]
-        else:
-            assert read_lines(f"/dev/fd/{ours}") == data.decode().split("\n")[: data.count(b"\n") + (data[-1:] == b"x")]
+        assert read_lines(f"/dev/fd/{ours}") == lines
     finally:
         giver.join()
         os.close(ours)
 
 
-@pytest.mark.parametrize("old", [None, b"older content"])
-def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path, old: bytes | None) -> None:
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
-    (tmp_path / "link").symlink_to("there/second")
-    (tmp_path / "there" / "second").symlink_to("real")
-    other = tmp_path / "there" / "other"
-    if old is not None:
-        (tmp_path / "there" / "real").write_bytes(old)
-        os.link(tmp_path / "there" / "real", other)
-    write_lines(tmp_path / "link", ["new"])
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "there" / "second").is_symlink()
-    assert (tmp_path / "there" / "real").read_bytes() == b"new\n"
-    assert old is None or other.read_bytes() == old, "replaced, not written into"
-    with pytest.raises(RuntimeError), atomic_write(tmp_path / "link") as stream:  # noqa: PT012
-        stream.write(b"half")
-        raise RuntimeError
-    assert (tmp_path / "there" / "real").read_bytes() == b"new\n"
-
-
-def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("link")
-    with pytest.raises(OSError, match="symbolic links"):
-        write_lines(tmp_path / "link", ["new"])
-    assert os.listdir(tmp_path) == ["link"]
+    link, second, real, other = (tmp_path / name for name in ("link", "there/second", "there/real", "there/other"))
+    link.symlink_to("there/second")
+    second.symlink_to("real")
+    write_lines(link, ["old"])
+    os.link(real, other)
+    write_lines(link, ["new"])
+    assert link.is_symlink()
+    assert second.is_symlink()
+    assert real.read_bytes() == b"new\n"
+    assert other.read_bytes() == b"old\n", "replaced, not written into"
 
 
 def test_an_open_descriptor_is_written_where_it_stands(tmp_path: Path) -> None:
@@ -282,18 +263,16 @@ def test_an_open_descriptor_is_written_where_it_stands(tmp_path: Path) -> None:
     assert (tmp_path / "link").is_symlink()
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/fd/1", "link"])
+@pytest.mark.parametrize("name", ["-", "/dev/fd/1"])
 def test_standard_output_takes_its_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("link").symlink_to("/proc/self/fd/1")
     print("before")
     write_lines(name, ["é"])
     print("after")
     assert capfd.readouterr().out == "before\né\nafter\n"
-    assert os.listdir() == ["link"]
-    assert Path("link").is_symlink()
+    assert os.listdir() == []
 
 
 def test_names_of_open_descriptors() -> None:
@@ -304,44 +283,45 @@ def test_names_of_open_descriptors() -> None:
     assert [_descriptor(name) for name in others] == [None] * len(others)
 
 
-def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+def test_neither_a_folder_nor_a_link_in_a_circle_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "f").mkdir()
-    with pytest.raises(IsADirectoryError) as caught:
-        write_lines(tmp_path / "f", ["new"])
-    assert caught.value.filename == str(tmp_path / "f")
-    assert os.listdir(tmp_path) == ["f"]
+    (tmp_path / "link").symlink_to("link")
+    for name, message in (("f", f"Is a directory: '{tmp_path / 'f'}'"), ("link", "symbolic links")):
+        with pytest.raises(OSError, match=message):
+            write_lines(tmp_path / name, ["new"])
+    assert sorted(os.listdir(tmp_path)) == ["f", "link"]
 
 
-def test_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(OSError) as caught, atomic_write(tmp_path / "a.npy"):
-        raise OSError("100 requested and 0 written")  # as numpy.save does
-    assert caught.value.args == ("100 requested and 0 written",)
-    assert caught.value.filename == str(tmp_path / "a.npy")
-    with pytest.raises(OSError, match="elsewhere") as caught, atomic_write(tmp_path / "a.npy"):
-        raise FileNotFoundError(errno.ENOENT, "elsewhere", "another")
-    assert caught.value.filename == "another"
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    # As numpy.save does, and an error that names a file.
+    for error, named in (
+        (OSError("100 requested and 0 written"), str(path)),
+        (FileNotFoundError(errno.ENOENT, "elsewhere", "another"), "another"),
+    ):
+        with pytest.raises(OSError) as caught, atomic_write(path):
+            raise error
+        assert caught.value is error
+        assert error.filename == named
 
 
 def test_what_cannot_be_read_or_written_is_said(tmp_path):
     for path in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(InputError, match="cannot be read") as caught:
+        with pytest.raises(InputError, match=f"{path}: cannot be read"):
             read_lines(path)
-        assert caught.value.file == str(path)
-    with pytest.raises(InputError, match="NUL"):
-        write_lines(tmp_path / "a\0b", [])
-    with pytest.raises(InputError, match="NUL"):
-        read_lines("a\0b")
+    for use in (read_lines, partial(write_lines, lines=[])):
+        with pytest.raises(InputError, match="NUL"):
+            use(tmp_path / "a\0b")
 
 
 SIDE = st.lists(st.lists(st.just("w"), max_size=5), min_size=8, max_size=8)
 
 
-@pytest.mark.parametrize(("left", "right"), [(2, 3), (3, 2), (0, 1)])
-def test_unequal_sides_name_both_files_and_counts(tmp_path: Path, left: int, right: int) -> None:
-    with pytest.raises(InputError, match="sides of unequal length") as caught:
-        check_sides(tmp_path / "a.de", left, tmp_path / "a.en", right)
-    assert str(caught.value.seen) == f"{left} lines in {tmp_path / 'a.de'}, {right} in {tmp_path / 'a.en'}"
-    assert caught.value.line == min(left, right) + 1
+@pytest.mark.parametrize(("left", "right"), [(3, 2), (0, 1)])
+def test_unequal_sides_name_both_files_and_counts(left: int, right: int) -> None:
+    told = f"a.de:{min(left, right) + 1}: sides of unequal length\n  seen: +{left} lines in a.de, {right} in a.en\n"
+    with pytest.raises(InputError, match=told):
+        check_sides("a.de", left, "a.en", right)
 
 
 @pytest.mark.parametrize("lines", [2, 4])
@@ -351,13 +331,11 @@ def test_references_have_one_length(tmp_path: Path, lines: int) -> None:
     write_lines(bad, ["x"] * lines)
     assert read_references([good, good], 3) == [["0", "", "x"]] * 2
     assert read_references([], 3) == []
-    with pytest.raises(InputError, match="a reference of a different length") as caught:
+    told = f"{bad}:{min(lines, 3) + 1}: a reference of a different length\n  seen: +{lines} lines\n"
+    with pytest.raises(InputError, match=told):
         read_references([good, bad], 3)
-    assert (caught.value.file, caught.value.line) == (str(bad), min(lines, 3) + 1)
-    assert caught.value.seen == f"{lines} lines"
 
 
-@settings(deadline=None)
 @given(SIDE, SIDE, st.integers(1, 5))
 def test_dropped_and_kept_make_up_all(source: list[list[str]], target: list[list[str]], limit: int) -> None:
     kept, dropped = drop_unusable(source, target, max_words=limit)

@@ -43,7 +43,6 @@ def test_a_line_becomes_tokens_with_their_tags():
     assert tagged_line("Haus. das", Preprocessor("de", tokenize=False), tagger) == f"Haus.|{UNKNOWN} das|7"
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="Das Haus|.\u00a0\u200c&#124;x"))
 def test_tagged_lines_are_read_as_the_tokens_that_prepare_makes(line: str) -> None:
     tagger = ClassTagger(CLASSES)
@@ -101,7 +100,7 @@ def test_every_sentence_of_a_line_is_tagged_as_if_it_stood_alone(german: HantaTa
     assert german.tags(['"', *first]) == [*german.tags(['"']), *german.tags(first)]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=50)
 @given(st.text(max_size=40))
 def test_every_word_has_a_tag_that_can_stand_in_a_line(german: HantaTagger, line: str) -> None:
     words = TOKENS(line)

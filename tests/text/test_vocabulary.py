@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from xlate.cli.main import main
 from xlate.errors import InputError
+from xlate.text.lines import write_lines
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN, UNKNOWN_ID, EncodedText, Numbering, Vocabulary
 
 SPECIAL = ["<unk>", "<s>", "</s>"]
@@ -31,7 +32,6 @@ def test_special_words_come_first() -> None:
     assert len(vocabulary) == 5
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(WORDS, max_size=6), max_size=6))
 def test_build_equals_counting(sentences: list[list[str]]) -> None:
     counts = Counter(word for sentence in sentences for word in sentence)
@@ -40,7 +40,6 @@ def test_build_equals_counting(sentences: list[list[str]]) -> None:
     assert words == sorted(words, key=lambda word: (-counts[word], word))
 
 
-@settings(deadline=None)
 @given(st.lists(WORDS, unique=True, max_size=10), st.lists(WORDS, max_size=5))
 def test_numbers_and_words_are_inverse(words: list[str], others: list[str]) -> None:
     vocabulary = Vocabulary(words)
@@ -51,29 +50,29 @@ def test_numbers_and_words_are_inverse(words: list[str], others: list[str]) -> N
     assert all((word in vocabulary) == (word in words) for word in others)
 
 
-@settings(deadline=None)
-@given(st.lists(WORDS, unique=True, max_size=10), st.sampled_from(["words.txt", "words.gz"]))
-def test_saved_is_loaded(words: list[str], name: str) -> None:
+@settings(max_examples=20)
+@given(st.lists(WORDS, unique=True, max_size=10))
+def test_saved_is_loaded(words: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        Vocabulary(words).save(Path(folder) / name)
-        assert Vocabulary.load(Path(folder) / name).words == [*SPECIAL, *words]
+        path = Path(folder) / "words.gz"
+        Vocabulary(words).save(path)
+        assert Vocabulary.load(path).words == [*SPECIAL, *words]
 
 
 @pytest.mark.parametrize("twice", ["a", "<s>"])
 def test_a_word_given_twice_is_refused(tmp_path, twice):
-    with pytest.raises(InputError, match="a word appears twice") as caught:
+    with pytest.raises(InputError, match=r"a word appears twice in a vocabulary\n  seen: +a"):
         Vocabulary(["a", "b", "a"])
-    assert caught.value.seen == "a"
     path = tmp_path / "words.txt"
-    path.write_text("\n".join([*SPECIAL, "a", "b", twice, "c"]) + "\n", encoding="utf-8")
+    write_lines(path, [*SPECIAL, "a", "b", twice, "c"])
     with pytest.raises(InputError, match=rf"{path}:6: a word appears twice in a vocabulary\n  seen: +{twice}"):
         Vocabulary.load(path)
 
 
-@pytest.mark.parametrize("lines", [[], ["<unk>", "<s>"], ["<s>", "<unk>", "</s>", "a"], ["a", "b", "c"]])
+@pytest.mark.parametrize("lines", [["<unk>", "<s>"], ["<s>", "<unk>", "</s>", "a"]])
 def test_another_file_is_refused(tmp_path: Path, lines: list[str]) -> None:
     path = tmp_path / "words.txt"
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_lines(path, lines)
     with pytest.raises(InputError, match=r"words\.txt:1: not a vocabulary file"):
         Vocabulary.load(path)
 
@@ -98,7 +97,6 @@ def test_reserved_words_are_refused_with_their_line(
 SENTENCES = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), max_size=6)
 
 
-@settings(deadline=None)
 @given(SENTENCES)
 def test_sentences_come_back(sentences: list[list[str]]) -> None:
     vocabulary = Vocabulary("abcde")

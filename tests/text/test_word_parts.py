@@ -135,8 +135,7 @@ SPLIT = {
 }
 
 
-@pytest.mark.parametrize("case", ["lower", "keep", "true"])
-@pytest.mark.parametrize("kind", list(SPLIT))
+@pytest.mark.parametrize(("kind", "case"), [("compounds", "lower"), ("affixes", "true"), ("affixes", "keep")])
 def test_training_text_and_later_lines_are_split_alike(tmp_path: Path, kind: str, case: str) -> None:
     lines, parts, other, kept = SPLIT[kind]
     parts = parts.lower() if case == "lower" else parts
@@ -160,9 +159,6 @@ def test_words_are_not_left_whole_if_the_parts_are_lost(tmp_path: Path) -> None:
         WorkDirectory(tmp_path).source_tokens("fr 1")
 
 
-@pytest.mark.parametrize("kind", ["compounds", "affixes"])
-def test_words_with_factors_are_not_split(tmp_path: Path, kind: str) -> None:
-    data = corpus(tmp_path, source_factors=["pos"])
-    setattr(data, kind, True)
+def test_words_with_factors_are_not_split(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="factors of words that are split"):
-        built(data, tmp_path / "corpus")
+        built(corpus(tmp_path, source_factors=["pos"], affixes=True), tmp_path / "corpus")
