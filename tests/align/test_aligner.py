@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 
-import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.phrases.moses_corpus import moses_corpus
+from tests.phrases.small_corpora import assert_same
 from xlate.align.aligner import SYMMETRIZATIONS, align, symmetrize
 from xlate.align.direction import METHODS
 from xlate.align.links import Links, read_links
@@ -39,20 +39,17 @@ def test_finds_the_dictionary(method, rng):
 def test_forward_gives_each_target_word_one_source_word(rng):
     source, target = corpus(60, rng)
     source = [[*sentence, "extra"] for sentence in source]
-    forward = align(source, target, "ibm1", "forward")
-    backward = align(source, target, "ibm1", "backward")
-    for s in range(len(source)):
-        targets = forward.sentence(s)[1].tolist()
-        sources = backward.sentence(s)[0].tolist()
-        assert len(targets) == len(set(targets))
-        assert len(sources) == len(set(sources))
-        assert all(j < len(target[s]) for j in targets)
+    for direction, side, texts in (("forward", 1, target), ("backward", 0, source)):
+        links = align(source, target, "ibm1", direction)
+        for s, sentence in enumerate(texts):
+            linked = links.sentence(s)[side].tolist()
+            assert len(linked) == len(set(linked))
+            assert set(linked) <= set(range(len(sentence)))
 
 
-@pytest.mark.parametrize("direction", ["forward", "backward"])
-def test_another_seed_draws_other_links(rng, direction):
+def test_another_seed_draws_other_links(rng):
     source, target = ([rng.choice(list("abcdefgh"), size=6).tolist() for _ in range(30)] for _ in range(2))
-    one, two = (align(source, target, "eflomal", direction, seed=seed) for seed in (1, 2))
+    one, two = (align(source, target, "eflomal", "backward", seed=seed) for seed in (1, 2))
     assert [one.pairs(s) for s in range(30)] != [two.pairs(s) for s in range(30)]
 
 
@@ -126,15 +123,13 @@ def naive(forward: Pairs, backward: Pairs, method: str) -> Pairs:
     return kept
 
 
-@pytest.mark.parametrize("method", SYMMETRIZATIONS)
-@given(corpus=CORPORA)
-def test_equals_the_definition(method, corpus):
+@settings(max_examples=200)
+@given(CORPORA, st.sampled_from(SYMMETRIZATIONS))
+def test_equals_the_definition(corpus, method):
     forward, backward = (Links.from_pairs(pair[side] for pair in corpus) for side in (0, 1))
     combined = symmetrize(forward, backward, method, [6] * len(corpus), [5] * len(corpus))
     expected = [sorted(naive(set(f), set(b), method)) for f, b in corpus]
-    assert [combined.pairs(s) for s in range(len(combined))] == expected
-    assert combined.source_L.dtype == np.int32
-    assert combined.offsets_S1.dtype == np.int64
+    assert_same(combined, Links.from_pairs(expected))
 
 
 def test_refusals_of_links():
@@ -154,6 +149,4 @@ def test_equals_fast_align_on_multi30k(shared_data):
     folder = shared_data / "moses" / "align"
     forward, backward = (read_links(folder / f"train.fast_align.{way}.gz", *lengths) for way in ("fwd", "rev"))
     combined = symmetrize(forward, backward, "grow-diag-final-and", *lengths)
-    np.testing.assert_array_equal(combined.offsets_S1, gold.offsets_S1)
-    np.testing.assert_array_equal(combined.source_L, gold.source_L)
-    np.testing.assert_array_equal(combined.target_L, gold.target_L)
+    assert_same(combined, gold)

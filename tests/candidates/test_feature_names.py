@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.phrases.small_corpora import assert_same
 from xlate import CandidateBatch, FeatureNames
 from xlate.errors import InputError
 from xlate.features.index import NamedFeatures
@@ -30,9 +30,7 @@ def test_lists_come_back(rows: list[list[tuple[dict[str, float], float]]], dense
     assert again == gains
     assert told == [[{**dict.fromkeys(names.dense, 0.0), **one} for one in row] for row in features]
     assert set(names.dense).isdisjoint(names.sparse.names_F)
-    once = CandidateBatch.from_lists(told, again, names)
-    for name, array in vars(lists).items():
-        np.testing.assert_array_equal(getattr(once, name), array)
+    assert_same(CandidateBatch.from_lists(told, again, names), lists)
 
 
 def test_features_that_all_have_are_float() -> None:

@@ -6,7 +6,7 @@ How much scores differ within lists, against a loop over the lists.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.candidates.plain_lists import listed
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import UNITS, CandidateBatch
-from xlate.candidates.lists import chosen, pool, spread_of_scores
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import pool, spread_of_scores
 
 Row = tuple[float, float, tuple[int, ...]]
 rows = st.tuples(
@@ -60,37 +60,46 @@ def test_values_of_sparse_features_count() -> None:
     assert pooled.part_values_N.tolist() == [1.0, 2.0]
 
 
-@given(st.lists(ragged_batches(two_level=True, dense=1, sparse=3, max_instances=2), min_size=2, max_size=3))
-def test_parts_are_compared_as_the_bags_they_are(batches: list[CandidateBatch]) -> None:
-    """Pooled in parts and pooled with the ids of every candidate written out: the same candidates."""
+def as_units(batch: CandidateBatch) -> CandidateBatch:
+    """The ids of a part become the words of a unit, whose number is how many they are."""
+    return replace(
+        batch,
+        unit_PU=np.diff(batch.part_id_offsets_P1).astype(np.int32)[:, None],
+        between_offsets_P1=batch.part_id_offsets_P1,
+        between_T=batch.part_ids_N,
+        part_id_offsets_P1=np.zeros_like(batch.part_id_offsets_P1),
+        part_ids_N=np.zeros(0, np.int32),
+    )
+
+
+def compared(batch: CandidateBatch) -> list[list[object]]:
+    """What the candidates of every instance are compared by: the words of their units in order, or all ids as a bag."""
+    is_unit = batch.unit_PU is not None
+    ids, ends = (batch.between_T, batch.between_offsets_P1) if is_unit else (batch.part_ids_N, batch.part_id_offsets_P1)
+    parts = [tuple(ids[a:b].tolist()) for a, b in pairwise(ends)]
+    part_K, rows = batch.part_of_K(), []
+    for c, (a, b) in enumerate(pairwise(batch.candidate_part_offsets_C1)):
+        bag = [parts[part] for part in part_K[a:b]]
+        rows.append((batch.dense_CD[c].tolist(), batch.gain_CG[c].tolist(), sorted(bag if is_unit else chain(*bag))))
+    return [rows[a:b] for a, b in pairwise(batch.candidate_offsets_I1)]
+
+
+@given(
+    st.lists(ragged_batches(two_level=True, dense=1, sparse=3, max_instances=2), min_size=2, max_size=3), st.booleans()
+)
+def test_parts_are_compared_as_the_bags_they_are(batches: list[CandidateBatch], units: bool) -> None:
+    """Parts may have ids, or be units with words in between."""
     size = min(map(len, batches))
     some = [replace(b.select(range(size)), base_C=None, part_values_N=None) for b in batches]
     some = [replace(b, dense_CD=np.round(b.dense_CD)) for b in some]
-    plain = []
-    for batch in some:
-        ids, offsets, _ = batch.flat_ids()
-        plain.append(CandidateBatch(batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, offsets, ids))
-    assert listed(pool(some).validate()) == listed(pool(plain).validate())
-    # The same of units, which are told apart by their numbers and the words in between, in their order.
-    units = []
-    for batch in some:
-        nothing = np.zeros(len(batch.part_id_offsets_P1), np.int64), np.zeros(0, np.int32)
-        between = {"between_offsets_P1": batch.part_id_offsets_P1, "between_T": batch.part_ids_N}
-        numbers_PU = np.diff(batch.part_id_offsets_P1).astype(np.int32)[:, None]
-        given = dict(zip(("part_id_offsets_P1", "part_ids_N"), nothing, strict=True))
-        units.append(replace(batch, unit_PU=numbers_PU, **between, **given))
-    known: dict[tuple[int, ...], int] = {}
-    assert listed(numbered(pool(units).validate(), known)) == listed(pool([numbered(one, known) for one in units]))
-
-
-def numbered(units: CandidateBatch, known: dict[tuple[int, ...], int]) -> CandidateBatch:
-    """Parts with one id in place of the unit that they are."""
-    numbers_PU, offsets_P1, between_T = units.units
-    between = [between_T[a:b].tolist() for a, b in pairwise(offsets_P1.tolist())]
-    rows = [(*row, *words) for row, words in zip(numbers_PU.tolist(), between, strict=True)]
-    ids = np.array([known.setdefault(row, len(known)) for row in rows], np.int32)
-    given = {"part_id_offsets_P1": np.arange(len(rows) + 1), "part_ids_N": ids}
-    return replace(units, **given, **dict.fromkeys(UNITS))
+    if units:
+        some = [as_units(b) for b in some]
+    rows = [list(chain(*lists)) for lists in zip(*map(compared, some), strict=True)]
+    expected = [[one for n, one in enumerate(row) if one not in row[:n]] for row in rows]
+    pooled = pool(some).validate()
+    assert compared(pooled) == expected
+    # Parts that no candidate holds are left out.
+    assert set(pooled.part_of_K().tolist()) == set(range(len(pooled.part_id_offsets_P1) - 1))
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -126,17 +135,6 @@ def test_by_words_the_first_derivation_of_every_translation_stays(rounds: list[l
         batches.append(with_words(batch_of(rows), [text for found in instances for text in found]))
     pooled = pool(batches, by_words=True).validate()
     assert listed(pooled) == listed(batch_of([list(known.values()) for known in expected]))
-
-
-@given(ragged_batches(), st.randoms(use_true_random=False))
-def test_chosen_candidates_keep_what_they_hold(batch: CandidateBatch, random) -> None:
-    places = [list(range(*batch.candidate_offsets_I1[i : i + 2])) for i in range(len(batch))]
-    wanted = [random.sample(rows, random.randint(0, len(rows))) for rows in places]
-    some = chosen(batch, np.array([c for rows in wanted for c in rows], np.int64)).validate()
-    every = [candidate for instance in listed(batch) for candidate in instance]
-    assert listed(some) == [[every[c] for c in rows] for rows in wanted]
-    if not some.is_plain:
-        assert set(some.part_of_K().tolist()) == set(range(len(some.part_id_offsets_P1) - 1))
 
 
 def test_it_is_the_mean_over_lists_of_more_than_one() -> None:

@@ -36,17 +36,17 @@ REFERENCES = [["a b"], ["a c"]]
 
 def test_kinds_of_features_and_gains() -> None:
     candidates = nbest_candidates(nbest_arrays(LISTS), REFERENCES)
-    candidates.batch.validate()
+    batch = candidates.batch.validate()
     assert candidates.dense_names == ("lm", "tm_0", "tm_1")
     assert candidates.sparse_names == ("x", "y")
-    assert candidates.batch.dense_CD.tolist() == [[-1, 1, 2], [-2, 3, 4], [0.5, 0, 0]]
+    assert batch.dense_CD.tolist() == [[-1, 1, 2], [-2, 3, 4], [0.5, 0, 0]]
     # The value of x that has cancelled is no id.
-    assert candidates.batch.part_id_offsets_P1.tolist() == [0, 1, 2, 2]
-    assert candidates.batch.part_ids_N.tolist() == [0, 1]
-    assert candidates.batch.part_values_N.tolist() == [1, 2.5]
-    assert candidates.batch.candidate_offsets_I1.tolist() == [0, 2, 3]
-    assert candidates.batch.gain_CG[:, :4].tolist() == [[2, 2, 2, 1], [2, 2, 1, 0], [0, 2, 0, 0]]
-    assert candidates.batch.gain_CG.shape[1] == len(statistic_names())
+    assert batch.part_id_offsets_P1.tolist() == [0, 1, 2, 2]
+    assert batch.part_ids_N.tolist() == [0, 1]
+    assert batch.part_values_N.tolist() == [1, 2.5]
+    assert batch.candidate_offsets_I1.tolist() == [0, 2, 3]
+    assert batch.gain_CG[:, :4].tolist() == [[2, 2, 2, 1], [2, 2, 1, 0], [0, 2, 0, 0]]
+    assert batch.gain_CG.shape[1] == len(statistic_names())
 
 
 @pytest.mark.parametrize(

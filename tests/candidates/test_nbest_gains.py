@@ -29,34 +29,30 @@ def arrays_of(lists: list[list[str]]) -> NbestArrays:
 
 
 @given(LISTS, st.sampled_from(["bleu", "chrf"]), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 6, 1000]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_expected_gains_are_means_over_the_list(lists: list[list[str]], measure: str, scale: float, most: int) -> None:
     with mock.patch.object(nbest_gains, "MOST_PAIRS", most):
         found = iter(utilities(arrays_of(lists), measure, scale).tolist())
+    objective = Objective.of(measure)
     for texts in lists:
         weight = np.exp(-scale * np.arange(len(texts)))
         for text in texts:
-            gains = []
-            for other in texts:
-                arrays = arrays_of([[text]])
-                row = gain_statistics(arrays, [[other]], Objective.of(measure))
-                gains.append(float(Objective.of(measure).sentences(row)[0]))
-            assert next(found) == pytest.approx(float(weight @ gains / weight.sum()), abs=1e-6)
+            rows = [gain_statistics(arrays_of([[text]]), [[other]], objective)[0] for other in texts]
+            expected = np.average(objective.sentences(np.array(rows)), weights=weight)
+            assert next(found) == pytest.approx(expected, abs=1e-6)
 
 
 @given(LISTS, st.lists(TEXT.filter(str.strip), min_size=2, max_size=2))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_statistics_of_chrf_and_ter_are_those_of_sacrebleu(lists: list[list[str]], references: list[str]) -> None:
     found = gain_statistics(arrays_of(lists), [references] * len(lists), Objective.of("chrf:1,ter:1"))
     flat = [text for texts in lists for text in texts]
     given = [[line] * len(flat) for line in references]
-    chrf = measure_sentences("chrf", flat, given)
     # Of references that are equally near another one may be taken, so scores are compared.
     assert Objective({"chrf": 1.0}).sentences(found[:, :28]) * 100 == pytest.approx(
         [measure_sentences("chrf", [text], [[line] for line in references]).score for text in flat], abs=1e-6
     )
     assert found[:, 28:] == pytest.approx(measure_sentences("ter", flat, given).stats.values_SK)
-    assert len(chrf.stats) == len(found)
 
 
 def test_a_column_of_the_list_is_a_gain() -> None:
@@ -73,16 +69,14 @@ def test_a_column_of_the_list_is_a_gain() -> None:
 
 
 @given(LISTS, st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_some_of_the_lists_are_as_if_read_alone(lists: list[list[str]], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.sampled_from(range(len(lists))), min_size=1, unique=True))
     some, alone = arrays_of(lists).select(np.array(chosen)), arrays_of([lists[i] for i in chosen])
     assert some.sentence_I.tolist() == chosen
     for name in ("candidate_offsets_I1", "columns_V", "values_V", "value_offsets_C1", "total_C"):
         assert getattr(some, name).tolist() == getattr(alone, name).tolist(), name
-    words, others = list(some.numbers), list(alone.numbers)
-    assert [words[i] for i in some.text.ids_T] == [others[i] for i in alone.text.ids_T]
-    assert some.text.offsets_S1.tolist() == alone.text.offsets_S1.tolist()
+    assert some.texts(np.arange(len(some.text))) == alone.texts(np.arange(len(alone.text)))
 
 
 def test_probabilities_need_totals() -> None:

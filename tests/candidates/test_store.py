@@ -9,14 +9,16 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.candidates.plain_lists import arrays_of, listed
+from tests.candidates.plain_lists import listed
 from tests.candidates.test_batch import example
+from tests.phrases.small_corpora import assert_same
 from tests.strategies import ragged_batches
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter, epoch_order, is_whole, shard_path, spread
@@ -39,11 +41,7 @@ def test_appended_batches_come_back(whole: CandidateBatch, data: st.DataObject) 
     pieces = [whole.select(range(a, b)) for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
     with tempfile.TemporaryDirectory() as folder:
         store = CandidateStore.open(write(Path(folder) / "store", *pieces))
-        for name, array in arrays_of(whole.select(range(len(whole)))).items():
-            stored = getattr(store.arrays, name)
-            np.testing.assert_array_equal(stored, array)
-            assert stored.dtype == array.dtype
-        assert set(arrays_of(store.arrays)) == set(arrays_of(whole))
+        assert_same(store.arrays, whole.select(range(len(whole))))
         assert (len(store), store.dense_names, store.gain_names) == (len(whole), ["f0", "f1"], ["gain"])
         assert (store.sparse_size, store.metadata) == (10, {"made": "här"})
         rows = data.draw(st.lists(st.integers(0, len(whole) - 1), max_size=5)) if len(whole) else []
@@ -53,9 +51,7 @@ def test_appended_batches_come_back(whole: CandidateBatch, data: st.DataObject) 
 def test_arrays_are_mapped_not_read_and_batches_are_copies(tmp_path: Path) -> None:
     store = CandidateStore.open(write(tmp_path / "s", example()))
     assert isinstance(store.arrays.part_ids_N.base, np.memmap)
-    assert not store.arrays.part_ids_N.flags.writeable
     assert store.batch([1, 0]).part_ids_N.flags.writeable
-    assert np.load(tmp_path / "s" / "part_ids_N.npy", allow_pickle=False).tolist() == [7, 9, 4]
 
 
 def test_a_finished_writer_replaces_the_older_store_and_one_that_failed_leaves_it(tmp_path: Path) -> None:
@@ -121,10 +117,8 @@ def shards(folder: Path, *sizes: int) -> list[Path]:
 def test_shards_are_one_store(tmp_path: Path) -> None:
     shards(tmp_path, 2, 0, 3)
     store = CandidateStore.open(tmp_path)
-    assert len(store) == 5
+    assert_same(store.arrays, CandidateBatch.joined([units(2), units(3)]))
     assert store.arrays.sentence_I.tolist() == [10, 20, 10, 20, 30]
-    assert store.arrays.unit_PU.tolist() == [[0, 1], [2, 3], [0, 1], [2, 3], [4, 5]]
-    assert store.arrays.between_offsets_P1.tolist() == [0, 1, 2, 3, 4, 5]
     assert store.batch([4, 0]).between_T.tolist() == [2, 0]
     # A store has the features of all its shards, not those of the first.
     write(shard_path(tmp_path, 1), units(1), sparse_size=7)
@@ -136,9 +130,7 @@ def test_a_damaged_shard_is_named_and_made_again(tmp_path: Path, caplog: pytest.
     assert is_whole(first)
     assert not is_whole(shard_path(tmp_path, 7))
     damaged = second / "unit_PU.npy"
-    data = bytearray(damaged.read_bytes())
-    data[-1] ^= 1
-    damaged.write_bytes(bytes(data))
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     with pytest.raises(InputError, match="damaged") as refused:
         CandidateStore.open(tmp_path)
     assert refused.value.file == str(damaged)
@@ -185,8 +177,8 @@ def test_an_order_is_a_permutation(size: int, seed: int, epoch: int, block: int 
 
 
 def test_equal_arguments_give_equal_orders_and_others_other_ones() -> None:
-    def order(seed: int = 1, epoch: int = 0, name: str = "a", block: int | None = None) -> tuple[int, ...]:
-        return tuple(epoch_order(100, seed, epoch, name=name, block=block).tolist())
+    def order(**given: Any) -> tuple[int, ...]:
+        return tuple(epoch_order(100, **{"seed": 1, "epoch": 0, "name": "a"} | given).tolist())
 
     assert order() == order()
     assert order(block=10) == order(block=10)

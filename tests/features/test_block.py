@@ -37,7 +37,6 @@ from xlate.features.block import (
     split_key,
     standing,
 )
-from xlate.kernels.features.blocks import bigrams_weight
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import collect_events, match_blocks
 from xlate.text.vocabulary import Vocabulary
@@ -96,25 +95,6 @@ def test_a_family_nobody_knows():
         sides(words.blocks, "XY")
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_context_of_a_block_scores_as_the_block_itself(seed):
-    model, _ = model_and_arpa(seed)
-    families, weights = model.families, model.arrays.feature_weights_F
-    size = len(model.blocks)
-    # A search asks for the blocks of a sentence only, among them words that are copied.
-    blocks = np.array([b for b in range(size) if b % 3 != seed % 3] + [-1], np.int32)
-    context_O = standing(families, model.begun, blocks)
-    assert set(context_O.tolist()) <= set(blocks.tolist())
-    assert context_O[-1] == -1
-    differ = 0
-    for before, context in zip(blocks[:-1].tolist(), context_O.tolist(), strict=False):
-        scores = [float(bigrams_weight(families, weights, before, b)) for b in range(size)]
-        stand_in = [float(bigrams_weight(families, weights, context, b)) if context >= 0 else 0.0 for b in range(size)]
-        assert scores == stand_in
-        differ += any(scores)
-    assert differ > 0
-
-
 def test_blocks_that_end_alike_share_a_context_when_only_words_count():
     words = small().words
     index = BigramIndex.frequent(words, ["WB"], 0)
@@ -162,8 +142,3 @@ def small() -> BigramIndex:
     text = encoded([[3, 4, 5], [4, 6]])
     blocks = counted(table, text, text)
     return BigramIndex.frequent(BlockNames(blocks, source, target), ["BB"], 0)
-
-
-def test_names_of_large_block_numbers_are_cut_at_the_right_bit():
-    words = small().words
-    assert words.feature((4 << 31) | 1) == f"BB:{words.block(4)}>{words.block(1)}"

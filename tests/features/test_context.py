@@ -18,7 +18,6 @@ from tests.phrases.small_corpora import encoded, table_of
 from xlate.align.links import Links
 from xlate.features import context
 from xlate.features.context import (
-    UNLINKED,
     ContextFeatures,
     Distances,
     TargetFeatures,
@@ -116,12 +115,6 @@ def test_classes_are_those_of_the_formula(reach: int) -> None:
     expected = [by_definition(links[k], (a, b), lengths[0][k], lengths[1][k], reach) for k, a, b in spans]
     assert found.tolist() == expected
     assert set(expected) == set(range(2 * reach + 2)), "every class occurs"
-
-
-def test_the_first_link_of_each_word() -> None:
-    source = text([2, 0, 3])
-    links = Links.from_pairs([[(1, 4), (1, 2)], [], [(0, 0), (2, 1)]])
-    assert first_links(source, links).tolist() == [UNLINKED, 2, 0, UNLINKED, 1]
 
 
 def test_shares_add_up_and_lean_on_all_phrases() -> None:

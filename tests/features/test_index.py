@@ -74,10 +74,8 @@ def test_a_weights_file_knows_the_same_features(index: FeatureIndex, tmp_path: P
     weights = Weights(np.ones(1), np.arange(1.0, len(index) + 1), ("lm",))
     save_weights(tmp_path / "w", {"model": weights}, features={"model": index})
     file = load_weights(tmp_path / "w")
-    stored = file.features["model"]
     names = list(index.names(np.arange(len(index))))
-    assert stored.sizes == index.sizes
-    assert stored.names_A == names
+    assert file.features["model"].sizes == index.sizes
     assert file.fitting("model", index, tmp_path).sparse_F.tolist() == weights.sparse_F.tolist()
     families = [family for family, size in index.sizes for _ in range(size)]
     assert families_at(index.sizes, np.arange(len(index))) == families

@@ -29,7 +29,7 @@ class KneserNey:
             for n in self.raw:
                 self.raw[n].update(padded[i : i + n] for i in range(len(padded) - n + 1))
         self.adjusted = {n: self._adjusted(n) for n in self.raw}
-        self.discounts = {n: self._discounts(self.adjusted[n].values()) for n in self.raw}
+        self.discounts = {n: self.discounts_of(self.adjusted[n].values()) for n in self.raw}
 
     def _adjusted(self, n: int) -> dict[Gram, int]:
         if n == self.order:
@@ -43,7 +43,8 @@ class KneserNey:
         return counts
 
     @staticmethod
-    def _discounts(counts) -> dict[int, float]:
+    def discounts_of(counts) -> dict[int, float]:
+        """D_1, D_2, D_3 of Chen & Goodman."""
         t = Counter(counts)
         if not (t[1] and t[2] and t[3]):
             return FALLBACK

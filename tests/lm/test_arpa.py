@@ -59,7 +59,7 @@ def changed(old: str, new: str) -> str:
     return TEXT.replace(old, new)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(back_off_models(), st.sampled_from(["lm.arpa", "lm.arpa.gz"]))
 def test_written_is_read(model: ArpaModel, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -118,9 +118,6 @@ def test_cut_off_anywhere(path: Path) -> None:
     [
         ("ngram 1=5", "ngram 1=4", "wrong n-gram count", 11),
         ("ngram 1=5", "ngram 1=6", "wrong n-gram count", 12),
-        ("ngram 2=3", "ngram 2=2", "wrong n-gram count", 16),
-        ("ngram 2=3", "ngram 2=4", "wrong n-gram count", 17),
-        ("ngram 3=1", "ngram 3=0", "wrong n-gram count", 19),
         ("ngram 3=1", "ngram 3=2", "wrong n-gram count", 20),
         ("ngram 3=1\n", "", "wrong n-gram count", 17),
         ("ngram 2=3\n", "", "malformed header line", 3),
@@ -131,14 +128,11 @@ def test_cut_off_anywhere(path: Path) -> None:
         ("\\data\\", "mmap lm http://kheafield.com/code format version 5", "not an ARPA file", 1),
         ("-0.5\ta\t-0.25", "0.5\ta\t-0.25", "a positive log-probability", 10),
         ("-0.25\ta b", "-0.25 a b", "malformed n-gram line", 15),
-        ("-0.25\ta b", "x\ta b", "malformed n-gram line", 15),
         ("-0.25\ta b\t-0.2", "-0.25\ta b\t-0.2\t1", "malformed n-gram line", 15),
         ("-0.25\ta b\t-0.2", "-0.25\ta b\tx", "malformed n-gram line", 15),
         ("-0.25\ta b", "-0.25\ta b b", "malformed n-gram line", 15),
         ("-0.25\ta b", "-0.25\ta c", "a word without a unigram", 15),
-        ("-0.125\t<s> a b", "-0.125\t<s> a c", "a word without a unigram", 19),
         ("-0.75\tb", "-0.75\ta", "a 1-gram appears twice", 11),
-        ("-0.75\tb", "-0.75\t<s>", "a 1-gram appears twice", 11),
         ("-0.375\tb </s>", "-0.375\t<s> a", "a 2-gram appears twice", 16),
         ("\\2-grams:", "\\3-grams:", "wrong n-gram count", 13),
         ("\\end\\", "\\4-grams:", "wrong n-gram count", 21),

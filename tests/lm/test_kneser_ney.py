@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.lm.oracles import CORPORA, FALLBACK, VOCABULARY, WORD_IDS, BackOff, KneserNey
-from tests.phrases.small_corpora import encoded
+from tests.phrases.small_corpora import assert_same, encoded
 from xlate.arrays.ranges import pieces
 from xlate.arrays.scratch import Scratch
 from xlate.errors import InputError
@@ -50,32 +49,23 @@ def equals_oracle(sentences: list[list[int]], order: int, vocabulary: Vocabulary
     return oracle
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(CORPORA, st.integers(1, 4))
 def test_equal_to_the_definition(sentences: list[list[int]], order: int) -> None:
     equals_oracle(sentences, order, VOCABULARY)
 
 
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("order", [1, 3])
 def test_equal_with_discounts_from_counts(rng: np.random.Generator, order: int) -> None:
     oracle = equals_oracle(skewed_corpus(rng), order, MANY)
-    assert all(oracle.discounts[n] != FALLBACK for n in range(1, min(order, 3) + 1)), "else like the test above"
-
-
-@settings(deadline=None, max_examples=60)
-@given(CORPORA, st.integers(1, 4), st.lists(st.sampled_from([0, *WORD_IDS]), max_size=4), st.booleans())
-def test_probabilities_sum_to_one(sentences: list[list[int]], order: int, context: list[int], begins: bool) -> None:
-    lm = NgramModel.from_arpa(estimate(encoded(sentences), VOCABULARY, order))
-    state = lm.score_words(0, np.array([BEGIN_ID, *context] if begins else context, np.int32))[1]
-    words = [word for word in range(len(VOCABULARY)) if word != BEGIN_ID]
-    assert sum(np.exp(lm.score(state, word)[0]) for word in words) == pytest.approx(1, abs=1e-5)
+    assert FALLBACK not in oracle.discounts.values(), "else like the test above"
 
 
 def few_rows(length: int, size: int = 3) -> Iterator[slice]:
     return pieces(length, min(size, 3))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from([0, *WORD_IDS]), max_size=7), max_size=8), st.integers(1, 5), st.booleans())
 def test_equal_in_little_memory(tmp_path: Path, sentences: list[list[int]], order: int, none: bool) -> None:
     text = encoded([*sentences, [], [3]])
@@ -85,18 +75,11 @@ def test_equal_in_little_memory(tmp_path: Path, sentences: list[list[int]], orde
         for module in (kneser_ney, model, arpa):
             patch.setattr(module, "pieces", few_rows)
         # Parts that were counted before give the same.
-        little = estimate(
-            text.part(cut := len(text) // 2, len(text)),
-            MANY,
-            order,
-            scratch,
-            [*count_windows(text.part(0, cut), order, scratch)],
-        )
+        half = len(text) // 2
+        counted = [*count_windows(text.part(0, half), order, scratch)]
+        little = estimate(text.part(half, len(text)), MANY, order, scratch, counted)
         for one, other in zip(little.tables, whole.tables, strict=True):
-            for field in dataclasses.fields(one):
-                seen, expected = getattr(one, field.name), getattr(other, field.name)
-                assert seen.dtype == expected.dtype
-                np.testing.assert_array_equal(seen, expected)
+            assert_same(one, other)
         write_arpa(tmp_path / "little.arpa", little)
         automaton = NgramModel.from_arpa(little, scratch)
         for seen, expected in zip(automaton.arrays, NgramModel.from_arpa(whole).arrays, strict=True):

@@ -26,7 +26,7 @@ def state_after(model: NgramModel, context: Sequence[int]) -> int:
     return model.score_words(0, np.array(context, np.int32))[1]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(back_off_models(), SENTENCES, st.booleans())
 def test_equal_to_the_dictionary_model(arpa: ArpaModel, sentence: list[int], begins: bool) -> None:
     oracle, model = BackOff(arpa), NgramModel.from_arpa(arpa)
@@ -47,18 +47,6 @@ def test_equal_to_the_dictionary_model(arpa: ArpaModel, sentence: list[int], beg
         assert model.sentence_logprob(ids_T[:-1]) == pytest.approx(sum(expected), **CLOSE)
 
 
-@settings(deadline=None, max_examples=100)
-@given(back_off_models(), st.lists(SENTENCES, min_size=2, max_size=12), SENTENCES)
-def test_equal_states_have_equal_futures(arpa: ArpaModel, histories: list[list[int]], future: list[int]) -> None:
-    oracle, model = BackOff(arpa), NgramModel.from_arpa(arpa)
-    first_with: dict[int, list[int]] = {}
-    for history in histories:
-        seen = first_with.setdefault(state_after(model, history), history)
-        for t, word in enumerate(future):
-            one, other = oracle.score((*seen, *future[:t]), word), oracle.score((*history, *future[:t]), word)
-            assert one == pytest.approx(other, abs=1e-9)
-
-
 def test_states_are_few() -> None:
     """A context without followers and back-off weight gives way to its suffix."""
     unigrams = NgramTable(
@@ -68,11 +56,7 @@ def test_states_are_few() -> None:
     model = NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams]))
     assert state_after(model, [5]) == state_after(model, [0]) == state_after(model, [6, 7]) == model.empty_state
     assert state_after(model, [3, 4]) == state_after(model, [4]) != model.empty_state
-    assert state_after(model, [3]) not in (
-        model.empty_state,
-        state_after(model, [4]),
-        model.begin_state,
-    )
+    assert len({state_after(model, [3]), state_after(model, [4]), model.empty_state, model.begin_state}) == 4
 
 
 @settings(deadline=None, max_examples=50)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -69,6 +72,17 @@ def bigrams_by_trial(rows) -> list[tuple[int, int, int]]:
             elif next_t0 == t1 and next_s1 == s0:
                 found.append((m, LEFT, n))
     return found
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Equal to the last bit, array by array, and of the same types."""
+    for field in fields(one):
+        values = getattr(one, field.name), getattr(other, field.name)
+        if is_dataclass(values[0]):
+            assert_same(*values)
+        else:
+            assert np.asarray(values[0]).dtype == np.asarray(values[1]).dtype, field.name
+            np.testing.assert_array_equal(*values, err_msg=field.name)
 
 
 def small_rules() -> RuleTable:

@@ -6,10 +6,10 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import encoded, linked_pairs, linked_texts
+from tests.phrases.small_corpora import assert_same, encoded, linked_pairs, linked_texts
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.distortion import Distortion, jumps
@@ -29,6 +29,7 @@ def plain_jumps(source, links):
     return found
 
 
+@settings(max_examples=40)
 @given(linked_pairs(), st.integers(1, 3))
 def test_jumps_equal_a_walk_along_the_target_and_costs_the_formula(corpus, reach):
     source, _, links = linked_texts(corpus)
@@ -52,7 +53,7 @@ def test_jumps_equal_a_walk_along_the_target_and_costs_the_formula(corpus, reach
 def test_costs_come_back_from_disk(tmp_path):
     model = Distortion.count(encoded([[3, 4]]), Links.from_pairs([{(0, 1), (1, 0)}]), WORDS)
     model.save(tmp_path)
-    assert Distortion.load(tmp_path).inbound_VK.tolist() == model.inbound_VK.tolist()
+    assert_same(Distortion.load(tmp_path), model)
 
 
 def test_links_of_another_text():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import encoded, linked_pairs, linked_texts, pair_links, random_corpus
+from tests.phrases.small_corpora import encoded, linked_pairs, linked_texts, pair_links, phrase_of, random_corpus
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.extract import extract_phrases
@@ -42,10 +42,6 @@ def moses_choice(shapes, length, side):
     return max((shape for shape, count in shapes.items() if count == most), key=partners)
 
 
-def rows(text):
-    return [tuple(text[k].tolist()) for k in range(len(text))]
-
-
 def check(corpus, max_length):
     """Compares pairs, counts, and the links that Moses would choose, both ways; returns the number of pairs."""
     counts = extract_phrases(*linked_texts(corpus), max_length)
@@ -53,11 +49,10 @@ def check(corpus, max_length):
     for sentence in corpus:
         for s, t, shape in naive(*sentence, max_length):
             shapes[s, t][shape] += 1
-    sources, targets = rows(counts.source_phrases), rows(counts.target_phrases)
-    found = [(sources[p], targets[q]) for p, q in zip(counts.source_B, counts.target_B, strict=True)]
+    found = [phrase_of(counts, b) for b in range(len(counts))]
     assert found == sorted(shapes)
-    assert sources == sorted({s for s, _ in shapes})
-    assert targets == sorted({t for _, t in shapes})
+    for side, phrases in enumerate((counts.source_phrases, counts.target_phrases)):
+        assert [tuple(phrases[p].tolist()) for p in range(len(phrases))] == sorted({pair[side] for pair in shapes})
     for b, (s, t) in enumerate(found):
         assert counts.count_B[b] == shapes[s, t].total()
         assert tuple(sorted(pair_links(counts, b))) == moses_choice(shapes[s, t], len(t), 1)

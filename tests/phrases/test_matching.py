@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.phrases.small_corpora import (
+    assert_same,
     bigrams_by_trial,
     corpora,
     encoded,
@@ -44,15 +45,6 @@ def test_equal_to_trying_every_pair_of_spans(table, corpus):
         assert rows_of(matches, s) == matches_by_trial(table, source, target)
 
 
-def test_long_phrases_cut_from_the_sentences_are_found(rng):
-    for _ in range(60):
-        source, target = rng.integers(3, 7, size=(2, 9)).tolist()
-        cuts = rng.integers((0, 1, 0, 1), (4, 8, 4, 8), size=(12, 4)).tolist()
-        table = table_of([(source[s : s + n], target[t : t + m]) for s, n, t, m in cuts])
-        found = rows_of(match_blocks(table, encoded([source]), encoded([target])), 0)
-        assert found == matches_by_trial(table, source, target)
-
-
 def test_many_options_and_many_target_spans_find_the_same():
     """A source phrase with more blocks than the sentence has spans is looked up from the other side."""
     table = table_of([([3], [t]) for t in range(3, 60)])
@@ -77,12 +69,12 @@ def test_sides_of_unequal_length_and_long_sentences_are_refused():
     assert caught.value.line == 2
 
 
-def test_saved_matches_come_back(tmp_path):
-    matches = match_blocks(table_of([([3], [3])]), encoded([[3, 3]]), encoded([[3]]))
+def test_a_match_of_long_phrases_is_found_and_comes_back_from_disk(tmp_path):
+    phrase = range(3, 12)
+    matches = match_blocks(table_of([(phrase, phrase)]), encoded([phrase]), encoded([phrase]))
+    assert rows_of(matches, 0) == [(0, 0, 9, 0, 9)]
     matches.save(tmp_path)
-    again = Matches.load(tmp_path)
-    assert again.rows_M5.tolist() == matches.rows_M5.tolist()
-    assert again.offsets_S1.tolist() == matches.offsets_S1.tolist()
+    assert_same(Matches.load(tmp_path), matches)
 
 
 def bigrams_of_all(matches):
@@ -99,41 +91,22 @@ def bigrams_of(events):
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables, corpora)
-def test_equal_to_comparing_every_two_matches(table, corpus):
+@given(tables, corpora, st.booleans())
+def test_equal_to_comparing_every_two_matches(table, corpus, by_span):
+    """The bigrams, grouped by predecessor or by predecessor and source span, and the matches without one."""
     matches = match_blocks(table, *texts(corpus))
-    events = collect_events(matches)
-    expected = bigrams_of_all(matches)
+    events, expected = collect_events(matches), bigrams_of_all(matches)
     assert bigrams_of(events) == expected
-    followed = sorted({m for m, _, _ in expected})
-    assert events.group_G.tolist() == followed
-    sizes = [sum(m == g for m, _, _ in expected) for g in followed]
-    assert np.diff(events.group_offsets_G1).tolist() == sizes
-    assert events.group_offsets_G1[0] == 0
-    assert events.neutral_X.tolist() == sorted(set(range(len(matches))) - {n for _, _, n in expected})
-
-
-def groups_of(events):
-    """The bigrams of every group as (predecessor, {(orientation, successor)})."""
-    rows = bigrams_of(events)
-    spans = pairwise(events.group_offsets_G1.tolist())
-    return [
-        (group, {(o, n) for m, o, n in rows[low:high] if m == group})
-        for group, (low, high) in zip(events.group_G.tolist(), spans, strict=True)
-    ]
-
-
-@settings(max_examples=60, deadline=None)
-@given(tables, corpora)
-def test_groups_by_source_span(table, corpus):
-    matches = match_blocks(table, *texts(corpus))
-    expected = defaultdict(set)
-    for m, o, n in bigrams_of_all(matches):
-        expected[m, *matches.rows_M5[n, 1:3].tolist()].add((o, n))
-    events = collect_events(matches).by_span(matches)
-    assert groups_of(events) == [(m, bigrams) for (m, _, _), bigrams in sorted(expected.items())]
-    assert events.group_offsets_G1[-1] == len(events) == sum(map(len, expected.values()))
-    assert events.neutral_X.tolist() == collect_events(matches).neutral_X.tolist()
+    groups = defaultdict(set)
+    for m, o, n in expected:
+        span = matches.rows_M5[n, 1:3].tolist() if by_span else ()
+        groups[m, *span].add((m, o, n))
+    found = events.by_span(matches) if by_span else events
+    rows, ends = bigrams_of(found), found.group_offsets_G1.tolist()
+    assert [set(rows[low:high]) for low, high in pairwise(ends)] == [groups[key] for key in sorted(groups)]
+    assert found.group_G.tolist() == [m for m, *_ in sorted(groups)]
+    assert (ends[0], ends[-1]) == (0, len(found)) == (0, len(expected))
+    assert found.neutral_X.tolist() == sorted(set(range(len(matches))) - {n for _, _, n in expected})
 
 
 sentences = st.lists(sentence, max_size=6)
