@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -68,9 +68,7 @@ def random_pairs(rng: np.random.Generator, most: int) -> Iterator[tuple[str, str
                     yield " ".join(source), " ".join(rng.choice(list("uvwxy"), size=rng.integers(1, 4)))
 
 
-def random_model(
-    rng: np.random.Generator, arpa: ArpaModel, *, most: int = 3, bigrams: bool = True, others: bool = True
-) -> BlockModel:
+def random_model(rng: np.random.Generator, arpa: ArpaModel, *, most: int, others: bool) -> BlockModel:
     """Random blocks and weights, some of them 0, some blocks without binary features."""
     pairs: dict[tuple[str, str], tuple[int, int, int, float]] = {}
     for pair in random_pairs(rng, most):
@@ -78,10 +76,10 @@ def random_model(
         pairs[pair] = (int(rng.integers(1, 20)), left, right, float(4 * rng.random()))
     blocks = block_set(pairs)
     size = len(blocks.table)
-    dense = np.where(rng.random(size) < 0.7, 0.6, 0.0) if bigrams else np.zeros(size)
+    dense = np.where(rng.random(size) < 0.7, 0.6, 0.0)
     keys = np.flatnonzero(rng.random((size, size)).ravel() < np.repeat(dense, size))
     keys_F = feature_keys("BB", keys // size, keys % size)
-    if bigrams and others:
+    if others:
         keys_F = np.concatenate([keys_F, *(random_keys(rng, blocks, family, 0.3) for family in ("TP", "WB"))])
     lm = NgramModel.from_arpa(arpa)
     return BlockModel(
@@ -196,21 +194,32 @@ def swapped(start: int, end: int, search: BlockSearch) -> Iterator[Spans]:
                 yield ((middle, last), (start, middle), *rest)
 
 
-def jumped(n: int, search: DistortionSearch, done: Spans = ()) -> Iterator[Spans]:
-    """All sequences of spans in target order that the limits allow, by looking at each prefix as a whole."""
-    covered = {p for begin, end in done for p in range(begin, end)}
-    if covered:
-        skipped = sorted(set(range(max(covered))) - covered)
-        holes = sum(p - 1 not in skipped for p in skipped)
-        if skipped and (holes > search.max_skips or max(covered) - skipped[0] >= search.window):
-            return
+def orders(n: int, longest: int, fits: Callable[[Spans], bool], done: Spans = ()) -> Iterator[Spans]:
+    """All sequences of spans in target order of which every prefix, as a whole, is one that fits."""
+    covered = covered_by(done)
     if len(covered) == n:
         yield done
-        return
     for begin in range(n):
-        for end in range(begin + 1, min(n, begin + search.max_phrase) + 1):
-            if not covered & set(range(begin, end)):
-                yield from jumped(n, search, (*done, (begin, end)))
+        for end in range(begin + 1, min(n, begin + longest) + 1):
+            more = (*done, (begin, end))
+            if not covered & set(range(begin, end)) and fits(more):
+                yield from orders(n, longest, fits, more)
+
+
+def covered_by(spans: Spans) -> set[int]:
+    return {place for span in spans for place in range(*span)}
+
+
+def jumped(n: int, search: DistortionSearch) -> Iterator[Spans]:
+    """All sequences of spans that the limits of jumps allow."""
+
+    def fits(spans: Spans) -> bool:
+        covered = covered_by(spans)
+        skipped = sorted(set(range(max(covered))) - covered)
+        holes = sum(p - 1 not in skipped for p in skipped)
+        return not skipped or (holes <= search.max_skips and max(covered) - skipped[0] < search.window)
+
+    return orders(n, search.max_phrase, fits)
 
 
 def _orientations(spans: Spans) -> list[str]:
@@ -265,9 +274,6 @@ class Scorer:
         t, u = int(table.target_B[before]), int(table.target_B[b])
         last, first = int(table.target_phrases[t][-1]), int(table.target_phrases[u][0])
         return sum(self.features.get(key, 0.0) for key in (("BB", before, b), ("TP", t, u), ("WB", last, first)))
-
-    def weights(self, letter: str) -> np.ndarray:
-        raise NotImplementedError
 
     def step(self, before: int, b: int, spans: Spans, letter: str, state: int) -> float:
         """What a block at the last of some spans scores."""
@@ -346,13 +352,11 @@ class JumpScorer(Scorer):
         return float(np.dot(self.weights(letter), floats)) + self.sparse(before, b)
 
 
-def model_and_arpa(
-    seed: int, *, most: int = 3, bigrams: bool = True, others: bool = True
-) -> tuple[BlockModel, ArpaModel]:
+def model_and_arpa(seed: int, *, most: int = 3, others: bool = True) -> tuple[BlockModel, ArpaModel]:
     """A random model, and its language model as tables."""
     rng = np.random.default_rng(seed)
     arpa = random_arpa(rng)
-    return random_model(rng, arpa, most=most, bigrams=bigrams, others=others), arpa
+    return random_model(rng, arpa, most=most, others=others), arpa
 
 
 REACH = 2

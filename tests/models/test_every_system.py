@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.models.context.test_predicted import models
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
 from tests.models.phrase.small_phrase_models import (
     RandomPlaces,
@@ -19,6 +18,7 @@ from tests.models.phrase.small_phrase_models import (
     with_sparse,
 )
 from tests.models.small_models import jumping, model_and_arpa, with_more
+from tests.models.test_lcs import decoder as lcs_decoder
 from tests.search.lattice_paths import nbest, rescored
 from xlate.features.phrase_sparse import BIGRAM, REORDERING, WORD_PAIR
 from xlate.formats.nbest_list import Style
@@ -26,7 +26,7 @@ from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.derivation import Span
 from xlate.models.distortion import DistortionDecoder, DistortionSearch
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
-from xlate.models.lcs import LcsDecoder, LcsModel, LcsSearch
+from xlate.models.lcs import LcsDecoder
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
@@ -72,35 +72,23 @@ def phrase(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
     return PhraseDecoder(model, random_weights(rng, model.size), search, sparse_F=rng.normal(0, 0.3, size=size))
 
 
-def predicted(*, sparse: bool = False) -> PhraseDecoder:
-    """A phrase system whose phrases score in their sentence, too, and some of which are no options there."""
-    system = phrase("hier", sparse=sparse)
-    model = replace(system.model, in_sentence=RandomScores())
-    weights_D = random_weights(np.random.default_rng(5), model.size)
-    return system.changed(model=model, weights_D=weights_D).with_search(options=20)
+def in_context(kind: str, **parts: object) -> PhraseDecoder:
+    """A phrase system with floats of phrases in their sentence, or of where they are put."""
+    system = phrase(kind, sparse=True)
+    model = replace(system.model, **parts)
+    return system.changed(model=model, weights_D=random_weights(np.random.default_rng(5), model.size))
 
 
-def placed(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
-    """A phrase system that looks at where phrases are put."""
-    system = phrase(kind, sparse=sparse)
-    model = replace(system.model, placed=RandomPlaces())
-    weights_D = random_weights(np.random.default_rng(6), model.size)
-    return system.changed(model=model, weights_D=weights_D)
-
-
-def lcs(seed: int, **search: object) -> LcsDecoder:
+def lcs() -> LcsDecoder:
     """A lattice of one-word blocks, permuted in a window."""
-    classifier, phrases = models(seed, longest=2, most=3)
-    model = LcsModel(classifier, phrases.target_vocabulary, phrases.lm)
-    settings = {"window": 3, "least_probability": 0.0, **BEAM, **search}
-    return LcsDecoder(model, np.array([0.9, 0.4, -1.1]), LcsSearch(**settings))  # type: ignore[arg-type]
+    return lcs_decoder(2, window=3, least_probability=0.0, deletions=True, deletion_cost=1.5, options=2, distinct=True)
 
 
 def lcs_placed() -> LcsDecoder:
     """A lattice decoder that looks at where blocks are put."""
-    system = lcs(3, deletions=True)
+    system = lcs()
     model = replace(system.model, placed=RandomPlaces())
-    return LcsDecoder(model, np.array([0.9, 0.4, -1.1, 0.7]), system.search)
+    return system.changed(model=model, weights_D=np.append(system.weights_D, 0.7))
 
 
 def hierarchical(**search: object) -> HierarchicalDecoder:
@@ -126,7 +114,6 @@ def more(system: AnySystem) -> AnySystem:
 
 SYSTEMS = {
     "block": block,
-    "block mon": lambda: block(1, mode="mon"),
     "block swap": lambda: block(2, mode="swap", min_left_count=0, end_of_sentence=False),
     "block partition": lambda: block(3, partition="local"),
     "block more": lambda: more(block(4)),
@@ -134,17 +121,13 @@ SYSTEMS = {
     "distortion more": lambda: more(distortion(5)),
     "phrase": lambda: phrase(None),
     "phrase wbe": lambda: phrase("wbe"),
-    "phrase hier5": lambda: phrase("hier5"),
     "hierarchical": hierarchical,
     "hierarchical structure": structured,
     "hierarchical bottom-up": lambda: hierarchical(algorithm="cky", pop_limit=10**6),
-    "hierarchical short": lambda: hierarchical(max_span=2, options=3),
-    "phrase predicted": predicted,
-    "phrase predicted sparse": lambda: predicted(sparse=True),
-    "phrase placed": lambda: placed("wbe"),
-    "phrase placed sparse": lambda: placed("hier", sparse=True),
-    "lcs": lambda: lcs(1),
-    "lcs deletions": lambda: lcs(2, deletions=True, deletion_cost=1.5),
+    # Some phrases are no options in a sentence.
+    "phrase predicted": lambda: in_context("hier", in_sentence=RandomScores()).with_search(options=20),
+    "phrase placed": lambda: in_context("hier5", placed=RandomPlaces()),
+    "lcs deletions": lcs,
     "lcs placed": lcs_placed,
     "phrase sparse": lambda: phrase("hier", sparse=True),
 }
@@ -177,6 +160,7 @@ def test_everything_is_found(system: AnySystem) -> None:
         for one in (every.changed(fast=False), every):
             found = one.translate(words)
             assert [derivation.score for derivation in found] == pytest.approx(expected, abs=1e-6)
+        assert [system.weights_D @ one.features_D for one in found] == pytest.approx(expected, abs=1e-6)
         assert system.with_search(nbest=1).translate(words)[0].score == pytest.approx(expected[0])
         best: dict[tuple[str, ...], float] = {}
         for derivation in found:
@@ -186,59 +170,37 @@ def test_everything_is_found(system: AnySystem) -> None:
         assert [derivation.score for derivation in distinct] == pytest.approx(sorted(best.values(), reverse=True))
 
 
-def test_weights_times_features_are_the_score(system: AnySystem) -> None:
-    """Some floats are sums of sparse features, which those of the steps add up to."""
-    sums = np.array([name.startswith(("binary", "Sparse")) for name in system.feature_names])
-    fired = 0
-    for words in SENTENCES:
-        for derivation in system.with_search(nbest=300).translate(words)[::5]:
-            assert len(derivation.features_D) == len(system.feature_names) == len(system.weights_D)
-            assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score, abs=1e-9)
-            assert sorted(i for s in derivation.blocks for span in s.source_spans for i in range(*span)) == list(
-                range(len(words))
-            )
-            offsets_N1, ids_A = system.step_features(derivation)
-            assert len(offsets_N1) == len(derivation.steps) + 1
-            assert offsets_N1[-1] == len(ids_A)
-            charged = (system.weights_D * derivation.features_D)[sums].sum()
-            assert system.weights.sparse_F[ids_A].sum() == pytest.approx(charged, abs=1e-9)
-            fired += len(ids_A)
-    assert bool(fired) == (system.features is not None and len(system.features) > 0)
+def test_forced_decoding_finds_every_output(system: AnySystem) -> None:
+    """Under a limit of one option per span, too, it finds what the free search finds without a limit.
 
-
-def test_forced_decoding_finds_its_own_output(system: AnySystem) -> None:
+    Only a partition is over the options of the free search.
+    """
+    local = getattr(system.search, "partition", "off") == "local"
+    narrow = system if local else system.with_search(options=1)
     for words in SENTENCES:
-        for derivation in system.translate(words)[:: 7 if len(words) > 2 else 1]:
-            found = system.force(words, derivation.words)
+        whole = system if local or len(words) > 3 else system.with_search(options=1000)
+        for derivation in whole.translate(words)[:: 4 * len(words)]:
+            found = narrow.force(words, derivation.words)
             assert found.words == derivation.words
             # It may know units beyond the limit of the free search.
             assert found.score >= derivation.score - 1e-9
-        assert system.force(words, ["no", "such", "words"]) is None
-    assert system.force([], ["u"]) is None
-    assert system.force([], []).words == []
-
-
-def test_forced_decoding_knows_every_unit(system: AnySystem) -> None:
-    """Forced decoding under a limit of one option a span finds what the free search finds without it."""
-    if system.feature_names[-1] == "partition" and system.search.partition != "off":
-        pytest.skip("a partition is over the options of the free search")
-    whole, narrow = system.with_search(options=1000), system.with_search(options=1)
-    for words in SENTENCES[:3]:
-        for derivation in whole.translate(words)[::5]:
-            found = narrow.force(words, derivation.words)
-            assert found.score == pytest.approx(derivation.score, abs=1e-9)
+            assert local or len(words) > 3 or found.score == pytest.approx(derivation.score, abs=1e-9)
+            assert narrow.force(words, [*derivation.words, "no", "such", "words"]) is None
+    assert narrow.force([], ["u"]) is None
+    assert narrow.force([], []).words == []
 
 
 def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
     """The lattice has all paths, the translation first; each sums to the features that its derivation has.
 
-    Under other weights, the system scores as the features say.
+    Their weighted sum is the score, also under other weights. Every source word is translated once.
     """
     names = system.weights.dense_names
     columns = [system.feature_names.index(name) for name in names]
     sums = [name.startswith("Sparse") for name in names]
     higher = Weights(system.weights.dense_D * np.where(sums, 1.0, 1.5), system.weights.sparse_F * 1.5, names)
-    linear = system.feature_names[-1] != "partition" or system.search.partition == "off"
+    linear = getattr(system.search, "partition", "off") == "off"
+    fired = 0
     for words in SENTENCES:
         space, lattice = system.space(words), system.lattice(words)
         arcs, arc_words = system.plain_lattice(words)
@@ -259,11 +221,19 @@ def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
             arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)
             derivation = system.derivation(space, arcs.label_A[arcs.label_A >= 0].tolist())
             assert path.words == tuple(derivation.words)
+            places = [place for step in derivation.blocks for span in step.source_spans for place in range(*span)]
+            assert sorted(places) == list(range(len(words)))
             assert derivation.score == pytest.approx(path.score, abs=1e-9)
+            assert derivation.score == pytest.approx(system.weights_D @ derivation.features_D, abs=1e-9)
             expected = derivation.features_D[columns]
             expected[sums] = 0.0
             np.testing.assert_allclose(arcs.dense_AD.sum(axis=0), expected * used(system), atol=1e-9)
-            assert sorted(arcs.sparse_ids_M) == sorted(system.step_features(derivation)[1])
+            offsets_N1, ids_A = system.step_features(derivation)
+            assert sorted(arcs.sparse_ids_M) == sorted(ids_A)
+            assert len(offsets_N1) == len(derivation.steps) + 1
+            assert offsets_N1[-1] == len(ids_A)
+            fired += len(ids_A)
+    assert bool(fired) == bool(system.features)
 
 
 def used(system: AnySystem) -> np.ndarray:
@@ -276,8 +246,8 @@ def used(system: AnySystem) -> np.ndarray:
 def test_processes_and_pickles_give_the_same(system: AnySystem) -> None:
     system = system.with_search(nbest=3)
     expected = [[(d.words, d.score, d.features_D.tolist()) for d in system.translate(words)] for words in SENTENCES]
-    for found in (system.translate_many(SENTENCES, 2), pickle.loads(pickle.dumps(system)).translate_many(SENTENCES)):
-        assert [[(d.words, d.score, d.features_D.tolist()) for d in one] for one in found] == expected
+    found = pickle.loads(pickle.dumps(system)).translate_many(SENTENCES, 2)
+    assert [[(d.words, d.score, d.features_D.tolist()) for d in one] for one in found] == expected
     best = system.translate(SENTENCES[-1])[0]
     assert pickle.loads(pickle.dumps(best)) == best
 

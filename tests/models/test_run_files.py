@@ -103,6 +103,13 @@ def configured(work: str, **keys: object) -> TrainConfig:
     return replace(deepcopy(composed()), work=work, **keys)  # type: ignore[arg-type]
 
 
+def naming(classifier: str, distances: str, words: list[str]) -> TrainConfig:
+    """A configuration that names runs and files of word classes."""
+    config = configured("work", base="runs/base")
+    context, sparse = ClassifierConfig(classifier, distances), SparseConfig(words=words)  # type: ignore[call-arg]
+    return replace(config, model=replace(config.model, context=context, sparse=sparse))
+
+
 def prepared(folder: Path, on: str = "a") -> Path:
     """A folder that looks like a work directory, whose identity depends on `on`."""
     for name in ("corpus", "align"):
@@ -122,7 +129,7 @@ def run_folder(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("run", ["runs/x", "runs/sweep/x=1", "x"])
+@pytest.mark.parametrize("run", ["runs/sweep/x=1", "x"])
 def test_a_work_directory_is_found_from_the_run_upwards(
     tmp_path: Path, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,12 +176,7 @@ def test_runs_and_classes_are_found_too(tmp_path: Path, monkeypatch: pytest.Monk
     )
     for name in ("a.classes", "b.classes"):
         (tmp_path / name).write_text("Haus\t1\n")
-    config = configured("work", base="runs/base")
-    config.model = replace(
-        config.model,
-        context=ClassifierConfig("runs/classifier", "runs/distances"),  # type: ignore[call-arg]
-        sparse=SparseConfig(words=["all", "a.classes,b.classes"]),
-    )
+    config = naming("runs/classifier", "runs/distances", ["all", "a.classes,b.classes"])
     monkeypatch.chdir("/")
     found = located(run, config, IDENTITY)
     assert found.base == str(base)
@@ -200,12 +202,7 @@ def test_a_packed_run_knows_its_places_and_no_others(tmp_path: Path, monkeypatch
     run_folder(tmp_path / "runs/c")
     (tmp_path / "b.classes").write_text("Haus\t1\n")
     run = packed(tmp_path / "packed", {"work": "inside", "base": "base", "distortion": "d", "words": {}})
-    own, config = prepared(run / "inside"), configured("work", base="runs/base")
-    config.model = replace(
-        config.model,
-        context=ClassifierConfig("runs/c", "runs/d"),  # type: ignore[call-arg]
-        sparse=SparseConfig(words=["b.classes,b.classes"]),
-    )
+    own, config = prepared(run / "inside"), naming("runs/c", "runs/d", ["b.classes,b.classes"])
     found, absent = located(run, config, IDENTITY), run / "not packed"
     assert (found.work, found.base) == (str(own), str(run / "base"))
     assert found.model.context == ClassifierConfig(str(absent / "c"), str(run / "d"))
@@ -227,12 +224,13 @@ def test_a_packed_run_without_its_places_is_refused(tmp_path: Path, held: str | 
         located(run, configured("work"), IDENTITY)
 
 
-@pytest.mark.parametrize("place", ["../../x/work/s", "/tmp", "link/work", 7])
-@pytest.mark.parametrize("key", ["work", "words"])
-def test_no_path_leads_out_of_a_packed_run(tmp_path: Path, key: str, place: object) -> None:
-    named = {"work": {"work": place, "words": {}}, "words": {"work": "w", "words": {"b.classes": place}}}[key]
-    run = packed(tmp_path / "packed", named)
-    if place == "link/work":
+@pytest.mark.parametrize(
+    "named",
+    [{"work": "../../x/work/s"}, {"work": "link/work"}, {"words": {"b.classes": "/tmp"}}, {"words": {"b.classes": 7}}],
+)
+def test_no_path_leads_out_of_a_packed_run(tmp_path: Path, named: dict[str, object]) -> None:
+    run = packed(tmp_path / "packed", {"work": "w", "words": {}} | named)
+    if named == {"work": "link/work"}:
         (run / "link").symlink_to(tmp_path)
     with pytest.raises(InputError, match="a path that leads out of the packed run"):
         located(run, configured("work"), IDENTITY)

@@ -51,18 +51,17 @@ def check(name: str, decoder: Any, words: list[str], found: list[Any], made: Can
         assert Counter(map(tuple, made.unit_PU[made.candidate_parts_K[a:b]].tolist())) == units(name, derivation)
 
 
-@pytest.mark.parametrize("distinct", [True, False])
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_lists_hold_what_the_derivations_do(name: str, distinct: bool) -> None:
-    for seed in range(6):
-        decoder = system(name, seed, distinct=distinct)
+def test_lists_hold_what_the_derivations_do(name: str) -> None:
+    for seed in range(4):
+        decoder = system(name, seed, distinct=seed % 2 > 0)
         words = random_words(np.random.default_rng(seed), 5)
         made = with_units(decoder, words)
         check(name, decoder, words, decoder.translate(words), made)
         assert not made.draws_C.any()
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", ["swap_or", "distortion"])
 def test_drawn_lists_are_those_of_the_system(name: str) -> None:
     decoder, words = system(name, 2), random_words(np.random.default_rng(2), 5)
     draw = Draw(40, 0.5, 7)

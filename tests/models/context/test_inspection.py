@@ -53,10 +53,9 @@ def test_calibration_by_hand() -> None:
 SENTENCES = [["a", "b"], WORDS, [], ["c", "a", "b", "a", "b"], ["a"], ["b"]]
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("alone", [False, True])
-def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int, alone: bool) -> None:
-    model, _ = models(seed, alone=alone, most=3)
+def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(alone: bool) -> None:
+    model, _ = models(1, alone=alone, most=3)
     found = changes(model, WORDS)
     predicted = model.predict(WORDS)
     known = places_of(predicted)

@@ -25,14 +25,13 @@ from xlate.text.vocabulary import EncodedText
 
 
 @pytest.mark.parametrize("alone", [False, True])
-@pytest.mark.parametrize("seed", range(2))
-def test_scores_of_lists_change_as_the_floats_of_their_steps_do(seed: int, alone: bool) -> None:
-    model, phrases = models(seed, alone=alone, most=3)
+def test_scores_of_lists_change_as_the_floats_of_their_steps_do(alone: bool) -> None:
+    model, phrases = models(0, alone=alone, most=3)
     # Every pair is listed, so that there is something to choose among.
     counts_B = np.arange(len(phrases.table)) % 4 + 1
     model = replace(model, choices=Translations(listed_pairs(phrases.table, counts_B, 3), model.targets))
     full = replace(phrases, in_sentence=PredictedScores(model))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     weights_D = random_weights(rng, full.size)
     decoder = PhraseDecoder(full, weights_D, PhraseSearch(algorithm="stack", options=50, nbest=30, stack=50))
     lists = listed([with_units(decoder, WORDS)], EncodedText.from_ids([np.array([3, 4])]), np.array([0, 1]))

@@ -35,7 +35,7 @@ def no_factors(_: Sequence[str]) -> tuple[()]:
     return ()
 
 
-def models(seed: int, *, alone: bool = False, longest: int = 2, most: int = 2) -> tuple[ContextModel, PhraseModel]:
+def models(seed: int, *, alone: bool = False, most: int = 2) -> tuple[ContextModel, PhraseModel]:
     rng = np.random.default_rng(seed)
     phrases = random_phrase_model(rng, "hier")
     table = phrases.table
@@ -46,16 +46,16 @@ def models(seed: int, *, alone: bool = False, longest: int = 2, most: int = 2) -
         targets=targets,
         choices=Translations(listed_pairs(table, rng.integers(0, 4, len(table)), most), targets),
         vocabulary=SOURCE,
-        longest=longest,
+        longest=2,
         weights=Weights(np.array([0.7]), rng.normal(size=SIZE), ("forward",)),
         alone=alone,
     )
     return model, phrases
 
 
-def by_hand(model: ContextModel, start: int, end: int) -> dict[int, float]:
+def by_hand(model: ContextModel, words: list[str], start: int, end: int) -> dict[int, float]:
     """ln p of the listed pairs of a span, feature by feature."""
-    table, ids = model.targets.table, SOURCE.ids(WORDS)
+    table, ids = model.targets.table, SOURCE.ids(words)
     row = [p for p in range(len(table.source_phrases)) if table.source_phrases[p].tolist() == ids[start:end].tolist()]
     if not row:
         return {}
@@ -84,28 +84,21 @@ def places_of(found: Predicted) -> dict[tuple[int, int, int], int]:
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_probabilities_are_those_by_hand(alone: bool) -> None:
+    """In one compiled call, and step by step."""
     seen = 0
-    for seed in range(3):
-        model, _ = models(seed, alone=alone)
-        found = model.predict(WORDS)
-        spans = [(a, b) for a in range(len(WORDS)) for b in (a + 1, a + 2) if b <= len(WORDS)]
-        expected = {(*span, pair): p for span in spans for pair, p in by_hand(model, *span).items()}
+    for seed, words in enumerate((WORDS, ["zz"], ["a"], WORDS, WORDS)):
+        model, _ = models(seed, alone=alone, most=3)
+        found, steps = model.predict(words), Classifier.predict(model, words)
+        spans = [(a, b) for a in range(len(words)) for b in (a + 1, a + 2) if b <= len(words)]
+        expected = {(*span, pair): p for span in spans for pair, p in by_hand(model, words, *span).items()}
         given = {key: float(found.log_C[place]) for key, place in places_of(found).items()}
         assert given == pytest.approx(expected, abs=1e-4)
+        assert list(given) == list(places_of(steps))
+        assert found.offsets_I1.tolist() == steps.offsets_I1.tolist()
+        assert found.share_C.tolist() == steps.share_C.tolist()
+        np.testing.assert_allclose(found.log_C, steps.log_C, rtol=1e-12, atol=1e-12)
         seen += len(given)
-    assert seen > 15
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_one_call_says_what_the_steps_say(alone: bool) -> None:
-    for seed in range(3):
-        model, _ = models(seed, alone=alone, most=3)
-        for words in (WORDS, ["zz"], ["a"]):
-            found, expected = model.predict(words), Classifier.predict(model, words)
-            assert list(places_of(found)) == list(places_of(expected))
-            assert found.offsets_I1.tolist() == expected.offsets_I1.tolist()
-            assert found.share_C.tolist() == expected.share_C.tolist()
-            np.testing.assert_allclose(found.log_C, expected.log_C, rtol=1e-12, atol=1e-12)
+    assert seen > 12
 
 
 class OfTheSentence(PredictedScores):
@@ -145,6 +138,7 @@ def random_phrases(seed: int, predicted: Predicted, pairs: int) -> SentencePhras
 
 
 def test_what_is_not_predicted_has_the_share_of_the_table() -> None:
+    """Half a prediction is the mean of both probabilities."""
     for seed in range(3):
         model, phrases = models(seed)
         predicted = model.predict(WORDS)
@@ -160,14 +154,8 @@ def test_what_is_not_predicted_has_the_share_of_the_table() -> None:
         only_O = PredictedScores(model, only=True).of(asked)[:, 0]
         assert only_O == pytest.approx(np.where(there_O | copied_O, expected_O, -np.inf))
         assert (~there_O & ~copied_O).sum() > 100
-
-
-def test_half_a_prediction_is_the_mean_of_probabilities() -> None:
-    model, phrases = models(5)
-    found = model.predict(WORDS)
-    asked = random_phrases(5, found, len(phrases.table))
-    half = PredictedScores(model, share=0.5).of(asked)[: len(found.log_C), 0]
-    assert np.exp(half) == pytest.approx((np.exp(found.log_C) + np.exp(found.share_C)) / 2, abs=1e-6)
+        half_C = PredictedScores(model, share=0.5).of(asked)[: len(known), 0]
+        assert np.exp(half_C) == pytest.approx((np.exp(predicted.log_C) + np.exp(predicted.share_C)) / 2, abs=1e-6)
 
 
 def test_pruned_options_leave_every_word_its_best() -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.formats.written_rules import scfg_of
-from xlate.formats.scfg import NO_LIMIT, Gap, Scfg, ScfgRule, gaps_of, joined
+from xlate.formats.scfg import NO_LIMIT, Gap, Scfg, ScfgRule, Symbol, gaps_of, joined
 from xlate.models.grammar.parsing import COPY, SynchronousGrammar
 
 MOST = 400
@@ -40,7 +40,7 @@ def enumerate_ways(grammar: SynchronousGrammar, words: Sequence[str]) -> list[Wa
         for b, rule in enumerate(grammar.scfg.rules):
             if rule.lhs != label or end - start > rule.limit:
                 continue
-            for spans in matches(rule, words, start, end):
+            for spans in matches(rule.source, words, start, end):
                 gaps = zip(gaps_of(rule.source), spans, strict=True)
                 for inner in product(*(of(gap.label, *span) for gap, span in gaps)):
                     target: list[str] = []
@@ -56,20 +56,16 @@ def enumerate_ways(grammar: SynchronousGrammar, words: Sequence[str]) -> list[Wa
     return of(grammar.goal, 0, len(words))
 
 
-def matches(rule: ScfgRule, words: Sequence[str], start: int, end: int) -> Iterator[list[tuple[int, int]]]:
+def matches(side: Sequence[Symbol], words: Sequence[str], start: int, end: int) -> Iterator[list[tuple[int, int]]]:
     """The spans of the gaps of a rule's source side, for every way in which it matches a span."""
-
-    def rest(place: int, at: int, spans: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-        if place == len(rule.source):
-            if at == end:
-                yield spans
-        elif isinstance(rule.source[place], Gap):
-            for stop in range(at + 1, end + 1):
-                yield from rest(place + 1, stop, [*spans, (at, stop)])
-        elif at < end and words[at] == rule.source[place]:
-            yield from rest(place + 1, at + 1, spans)
-
-    return rest(0, start, [])
+    if not side:
+        if start == end:
+            yield []
+    elif isinstance(side[0], Gap):
+        for stop in range(start + 1, end + 1):
+            yield from ([(start, stop), *spans] for spans in matches(side[1:], words, stop, end))
+    elif start < end and words[start] == side[0]:
+        yield from matches(side[1:], words, start + 1, end)
 
 
 def glue(marked: bool) -> Scfg:

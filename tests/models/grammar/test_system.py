@@ -17,7 +17,7 @@ from tests.models.grammar.enumeration import TooMany, Way, enumerate_ways, glue,
 from tests.models.small_models import random_arpa
 from xlate.errors import InputError
 from xlate.formats.cdec import read_cdec_grammar
-from xlate.formats.scfg import COPIES, LANGUAGE, NO_LIMIT, WORDS, Gap, Scfg, ScfgRule, joined
+from xlate.formats.scfg import COPIES, LANGUAGE, NO_LIMIT, WORDS, joined
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import Derivation
 from xlate.models.grammar.parsing import COPY, SynchronousGrammar
@@ -49,10 +49,8 @@ def rounded(found: Scored | list[Derivation]) -> Scored:
 
 def test_terms_by_hand() -> None:
     """A hard term is the only rule over its words; a soft one stands beside the others."""
-    first, both = Gap("X", 1), (Gap("S", 1), Gap("X", 2))
-    rules = [ScfgRule("X", ("a", "b"), ("u",)), ScfgRule("X", ("a",), ("v",))]
-    rules += [ScfgRule("S", (first,), (first,)), ScfgRule("S", both, both)]
-    grammar = SynchronousGrammar(Scfg(rules, ("Own",), np.array([[-1.0], [-0.5], [0.0], [0.0]])), "S")
+    rules = ("X → a b | u", "X → a | v", "S → X1 | X1", "S → S1 X2 | S1 X2")
+    grammar = SynchronousGrammar(scfg_of(*rules, Own=[-1.0, -0.5, 0.0, 0.0]), "S")
     system = GrammarSystem(grammar, WEIGHTS, None, EXACT)
 
     def found(use: str) -> Scored:
@@ -69,7 +67,7 @@ def test_terms_by_hand() -> None:
     assert found(SOFT) == sorted([(("u", "v"), round(2 * -1.5 + 2 * WEIGHTS[WORDS], 5)), hard, copied])
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.integers(0, 10**6),
     st.lists(st.sampled_from("abc"), min_size=1, max_size=5),

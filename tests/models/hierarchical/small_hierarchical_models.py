@@ -8,16 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from tests.models.grammar.enumeration import matches
 from tests.models.hierarchical.definition import RuleDerivation, score_rules_of
 from tests.models.phrase.small_phrase_models import random_classes, random_weights
-from tests.models.small_models import SOURCE, TARGET, random_arpa
+from tests.models.small_models import SOURCE, TARGET, random_arpa, swapped
 from xlate.features.structure import FAMILIES, StructureFeatures, StructureTemplates
 from xlate.features.word_values import every_word
+from xlate.formats.scfg import Gap
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Span, own_spans
 from xlate.models.hierarchical.model import SIZE, UNKNOWN, HierarchicalModel
 from xlate.models.hierarchical.moves import RuleStep
 from xlate.phrases.table import GAP, RuleTable
+from xlate.search.settings import BlockSearch
 from xlate.text.vocabulary import EncodedText
 
 # A source side with X for gaps, a target phrase, and whether the gaps come in reverse.
@@ -90,7 +93,7 @@ def enumerate_rules(
 ) -> list[RuleDerivation]:
     """Every derivation of a sentence, best first: by the definition of the grammar and of the features."""
     found = []
-    for cuts in _cuttings(len(words), max_span):
+    for cuts in swapped(0, len(words), BlockSearch(mode="mon", max_phrase=max_span)):
         parts = [list(_derived(model, words, span, glued=True)) for span in cuts]
         found += [
             score_rules_of(model, weights_D, words, [step for part in steps for step in part], sparse_F)
@@ -99,45 +102,19 @@ def enumerate_rules(
     return sorted(found, key=lambda derivation: -derivation.score)
 
 
-def _cuttings(n: int, longest: int, begin: int = 0) -> Iterator[list[Span]]:
-    if begin == n:
-        yield []
-    for end in range(begin + 1, min(n, begin + longest) + 1):
-        for rest in _cuttings(n, longest, end):
-            yield [(begin, end), *rest]
-
-
 def _derived(model: HierarchicalModel, words: list[str], span: Span, *, glued: bool) -> Iterator[list[RuleStep]]:
     """Every way to translate a span by rules, in the order of the target."""
     table = model.table
     for rule in range(len(table)):
-        side = table.source_sides[int(table.source_B[rule])].tolist()
-        for gaps in _fits(side, words, *span):
+        symbols = table.source_sides[int(table.source_B[rule])].tolist()
+        side = [Gap("X", 1) if symbol == GAP else SOURCE.word(symbol) for symbol in symbols]
+        for gaps in matches(side, words, *span):
             order = tuple(reversed(gaps) if table.swapped_B[rule] else gaps)
             own, target = own_spans(span, order), model.target_words(rule)
             step = RuleStep(rule, own, target, span=span, gaps=order, glued=glued)
             inner = [list(_derived(model, words, gap, glued=False)) for gap in order]
             for parts in itertools.product(*inner):
                 yield [step, *(one for part in parts for one in part)]
-    alone = SOURCE.ids(words[span[0] : span[1]]).tolist()
-    if span[1] - span[0] == 1 and not any(side.tolist() == alone for side in _sides(model) if alone[0]):
+    alone, sides = SOURCE.ids(words[span[0] : span[1]]).tolist(), table.source_sides
+    if len(alone) == 1 and alone not in [sides[row].tolist() for row in range(len(sides))]:
         yield [RuleStep(COPIED, (span,), (words[span[0]],), span=span, gaps=(), glued=glued)]
-
-
-def _fits(side: list[int], words: list[str], begin: int, end: int) -> Iterator[list[Span]]:
-    """The gaps of every way in which a source side spells a span."""
-    if not side:
-        if begin == end:
-            yield []
-        return
-    if side[0] != GAP:
-        if begin < end and SOURCE.ids([words[begin]])[0] == side[0] != 0:
-            yield from _fits(side[1:], words, begin + 1, end)
-        return
-    for middle in range(begin + 1, end + 1):
-        for rest in _fits(side[1:], words, middle, end):
-            yield [(begin, middle), *rest]
-
-
-def _sides(model: HierarchicalModel) -> list[np.ndarray]:
-    return [model.table.source_sides[row] for row in range(len(model.table.source_sides))]

@@ -205,7 +205,8 @@ def score_steps(
     if model.reordering is not None:
         _add_reordering(model, source, steps, pair_S, features_D)
     if model.sparse is not None and sparse_F is not None:
-        _add_sparse(model, source, steps, sparse_F, features_D)
+        *reordering, plain = model.sparse.sums(sparse_F, applied(model, source, steps)).sum(axis=0)
+        features_D[model.slots[SPARSE_REORDERING]], features_D[model.slots[SPARSE_PLAIN]] = reordering, plain
     return Derivation(tuple(source), steps, features_D, float(weights_D @ features_D))
 
 
@@ -219,14 +220,6 @@ def _add_reordering(
             features_D[model.backward][seen.backward] += logs_SK2[at, seen.backward]
         if at and pair_S[at - 1] != COPIED:
             features_D[model.forward][seen.forward] += logs_SK2[at - 1, k + seen.forward]
-
-
-def _add_sparse(
-    model: PhraseModel, source: Sequence[str], steps: tuple[Step, ...], sparse_F: Floats, features_D: Floats
-) -> None:
-    sums = model.sparse.sums(sparse_F, applied(model, source, steps)).sum(axis=0)
-    features_D[model.slots[SPARSE_REORDERING]] = sums[:-1]
-    features_D[model.slots[SPARSE_PLAIN]] = sums[-1]
 
 
 def force(

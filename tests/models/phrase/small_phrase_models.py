@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tests.models.phrase.definition import score_steps
-from tests.models.small_models import SOURCE, TARGET, random_arpa, random_pairs
+from tests.models.small_models import SOURCE, TARGET, Spans, covered_by, orders, random_arpa, random_pairs
 from tests.phrases.small_corpora import table_of
 from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make_families
 from xlate.features.word_values import WordValues, every_word, word_classes
@@ -134,8 +135,19 @@ def enumerate_derivations(
         for begin in range(len(words))
         for end in range(begin + 1, min(len(words), begin + search.max_phrase) + 1)
     }
-    orders = _orders(options, search, len(words), (), 0, ())
-    found = [score_steps(model, weights_D, words, steps, sparse_F) for steps in orders]
+    limit = search.distortion_limit
+
+    def fits(spans: Spans) -> bool:
+        at, (begin, end) = spans[-2][1] if len(spans) > 1 else 0, spans[-1]
+        gap = min(set(range(len(words))) - covered_by(spans[:-1]))
+        near = abs(begin - at) <= limit and (begin == gap or end - gap <= limit)
+        return bool(options[begin, end]) and (limit < 0 or near)
+
+    found = [
+        score_steps(model, weights_D, words, steps, sparse_F)
+        for spans in orders(len(words), search.max_phrase, fits)
+        for steps in product(*(options[span] for span in spans))
+    ]
     return sorted(found, key=lambda derivation: -derivation.score)
 
 
@@ -153,24 +165,3 @@ def _options(
         yield Step(b, ((begin, end),), model.target_words(b))
     if not pairs and end - begin == 1:
         yield Step(COPIED, ((begin, end),), (words[begin],))
-
-
-def _orders(
-    options: dict[tuple[int, int], list[Step]],
-    search: PhraseSearch,
-    n: int,
-    covered: tuple[int, ...],
-    at: int,
-    steps: tuple[Step, ...],
-) -> Iterator[tuple[Step, ...]]:
-    if len(covered) == n:
-        yield steps
-        return
-    gap, limit = min(set(range(n)) - set(covered)), search.distortion_limit
-    for (begin, end), choices in options.items():
-        if set(range(begin, end)) & set(covered):
-            continue
-        if limit >= 0 and (abs(begin - at) > limit or (begin != gap and end - gap > limit)):
-            continue
-        for step in choices:
-            yield from _orders(options, search, n, (*covered, *range(begin, end)), end, (*steps, step))

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from tests.models.phrase.definition import force
-from tests.models.phrase.moses_system import read_packed, write_system
+from tests.models.phrase.moses_system import read_packed
 from tests.models.phrase.small_phrase_models import KINDS, SPARSE_CASES, enumerate_derivations, random_case
 from tests.models.small_models import random_words
-from xlate.errors import InputError
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.model import LM, PhraseModel, Reordering
+from xlate.models.phrase.model import LM
 from xlate.models.phrase.moses import moses_model
 
 CASES = [*((kind, None) for kind in KINDS), *SPARSE_CASES]
@@ -30,7 +29,7 @@ def decoders(model, weights_D, sparse_F=None, **settings):
 
 @pytest.mark.parametrize(
     ("kind", "templates", "limit"),
-    [*((kind, None, limit) for kind in KINDS for limit in (-1, 0, 1, 2)), *((*case, 3) for case in CASES)],
+    [*((kind, None, limit) for kind, limit in zip(KINDS, (-1, 0, 1, 2), strict=True)), *((*case, 3) for case in CASES)],
 )
 def test_lists_without_limits_are_the_sorted_enumeration(kind, templates, limit):
     _, model, weights_D, sparse_F = random_case(5, kind, templates)
@@ -49,17 +48,16 @@ def test_lists_without_limits_are_the_sorted_enumeration(kind, templates, limit)
 
 
 @pytest.mark.parametrize(("kind", "templates"), CASES)
-@pytest.mark.parametrize(("beam", "lengths"), [(2, (3, 64, 130)), (20, (6, 9, 65))])
-def test_the_compiled_search_equals_the_readable_one(kind, templates, beam, lengths):
-    rng, model, weights_D, sparse_F = random_case([7, beam], kind, templates)
-    for length in lengths:
+def test_the_compiled_search_equals_the_readable_one(kind, templates):
+    rng, model, weights_D, sparse_F = random_case(7, kind, templates)
+    for length, stack in ((6, 20), (65, 3), (130, 2)):
         words = random_words(rng, length)
-        settings = {"stack": beam, "threshold": 0.01, "distortion_limit": 3, "distortion_future": length == 6}
+        settings = {"stack": stack, "threshold": 0.01, "distortion_limit": 3, "distortion_future": length == 6}
         slow, fast, cube = decoders(model, weights_D, sparse_F, **settings)
         expected, found = slow.translate(words)[0], fast.translate(words)[0]
         assert found.score == pytest.approx(expected.score, abs=1e-9)
         assert found.steps == expected.steps
-        if length < 10 and templates is None:
+        if length == 6 and templates is None:
             assert cube.translate(words)[0].score == pytest.approx(found.score, abs=1e-9)
 
 
@@ -77,13 +75,11 @@ def test_fewer_pops_find_less():
     rng, model, weights_D, _ = random_case(17, "wbe", None)
     words = random_words(rng, 10)
     scores = []
-    for pops in (1, 3, 10, 100, 100_000):
+    for pops in (1, 10, 100_000):
         search = PhraseSearch(algorithm="cube", stack=50, threshold=0.0, pop_limit=pops)
         decoder = PhraseDecoder(model, weights_D, search)
-        graph = decoder.graph(words)
-        # One level more for the end of the sentence, which takes what the last level has.
-        ending = int((graph.label_A == -1).sum())
-        assert len(graph.label_A) - ending <= pops * len(words)
+        # The end of the sentence takes what the last level has.
+        assert (decoder.graph(words).label_A != -1).sum() <= pops * len(words)
         scores.append(decoder.translate(words)[0].score)
     assert scores[0] < scores[-1] == max(scores)
 
@@ -101,15 +97,6 @@ def test_early_pruning_asks_less_and_finds_as_much_or_less():
         scores.append(decoder.translate(words)[0].score)
     assert arcs[0] == arcs[1] > arcs[2]
     assert scores[0] == scores[1] >= scores[2]
-
-
-def test_refusals(tmp_path):
-    model, weights_D = moses_model(read_moses_ini(write_system(tmp_path)))
-    with pytest.raises(InputError, match="too long"):
-        PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", max_words=50_000)).translate(["a"] * 40_000)
-    words = model.source_vocabulary, model.target_vocabulary
-    with pytest.raises(InputError, match="do not fit"):
-        PhraseModel(model.table, *words, model.lm, Reordering("wbe", np.zeros((1, 6))))
 
 
 @pytest.mark.corpus

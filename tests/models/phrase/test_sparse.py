@@ -15,6 +15,7 @@ from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make
 from xlate.features.word_values import every_word, frequent_words
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.phrase.model import Reordering
 from xlate.models.phrase.moses import moses_model
 from xlate.text.lines import read_lines
 
@@ -72,10 +73,12 @@ def test_refusals():
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match="hierarchical"):
         with_sparse(rng, random_phrase_model(rng, "wbe"))
-    with pytest.raises(InputError, match="template"):
-        with_sparse(rng, random_phrase_model(rng, "hier"), ("source_middle",))
-    with pytest.raises(InputError, match="template"):
-        with_sparse(rng, random_phrase_model(rng, "hier"), ("pair", "pair"))
+    model = random_phrase_model(rng, "hier")
+    for templates in (("source_middle",), ("pair", "pair")):
+        with pytest.raises(InputError, match="template"):
+            with_sparse(rng, model, templates)
+    with pytest.raises(InputError, match="do not fit"):
+        replace(model, reordering=Reordering("wbe", np.zeros((1, 6))))
 
 
 @pytest.mark.corpus

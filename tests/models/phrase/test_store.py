@@ -24,7 +24,7 @@ def decoded(model: PhraseModel, weights: np.ndarray, **search: object) -> list[t
     return [(d.words, d.score) for words in SENTENCES for d in decoder.translate(words)]
 
 
-@pytest.mark.parametrize("kind", [None, "wbe", "hier"])
+@pytest.mark.parametrize("kind", [None, "hier"])
 def test_a_model_read_back_translates_alike(
     tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, kind: str | None
 ) -> None:

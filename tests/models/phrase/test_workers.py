@@ -40,8 +40,7 @@ def half_written(_: PhraseDecoder, words: Sequence[str]) -> Sequence[str]:
     return [*words, "x" * 1000]
 
 
-@pytest.mark.parametrize("end", [killed, half_written])
-@pytest.mark.parametrize("place", [1, 199])
+@pytest.mark.parametrize(("end", "place"), [(killed, 199), (half_written, 1)])
 def test_a_process_that_dies_is_told_and_the_others_end(
     decoder: PhraseDecoder, end: Callable[[PhraseDecoder, Sequence[str]], Sequence[str]], place: int
 ) -> None:

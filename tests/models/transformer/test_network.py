@@ -28,6 +28,13 @@ def model_of(direction: str = FORWARD, pieces: int = 10) -> TransformerModel:
     return TransformerModel({**arrays, PIECES: np.frombuffer(proto, np.uint8)}, settings)
 
 
+def logs_of(network: Transformer, source: list[int], target: list[int]) -> torch.Tensor:
+    """ln p of every piece at each place of a translation."""
+    read = torch.tensor([source])
+    with torch.no_grad():
+        return network.decode(network.encode(read), read, torch.tensor([target[:-1]])).log_softmax(-1)[0]
+
+
 def test_a_step_gives_what_the_whole_target_gives() -> None:
     network = model_of().network
     source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[BEGIN, 4, 5, 4], [BEGIN, 6, 6, 5]])
@@ -71,10 +78,8 @@ def test_scores_are_those_of_one_translation_at_a_time(direction: str) -> None:
         first, last = (target, source) if direction == BACKWARD else (source, target)
         ids = model.pieces.encode(" ".join(last))
         ids = [BEGIN, *(ids[::-1] if direction == REVERSE else ids), END]
-        read = torch.tensor([model.pieces.encode(" ".join(first))])
-        with torch.no_grad():
-            logs = model.network.decode(model.network.encode(read), read, torch.tensor([ids[:-1]])).log_softmax(-1)
-        assert log_p == pytest.approx(sum(float(logs[0, n, piece]) for n, piece in enumerate(ids[1:])), abs=1e-5)
+        logs = logs_of(model.network, model.pieces.encode(" ".join(first)), ids)
+        assert log_p == pytest.approx(sum(float(logs[n, piece]) for n, piece in enumerate(ids[1:])), abs=1e-5)
 
 
 def test_batches_hold_every_pair_once_and_stay_small() -> None:
@@ -91,13 +96,11 @@ def test_labels_are_smoothed_over_all_pieces_and_padding_changes_nothing() -> No
     network = model_of().network
     sources, targets = [[4, 5, 6, 4], [5]], [[BEGIN, 5, END], [BEGIN, 6, 4, 5, 4, END]]
     expected = 0.0
-    with torch.no_grad():
-        for source, target in zip(sources, targets, strict=True):
-            read = torch.tensor([source])
-            logs = network.decode(network.encode(read), read, torch.tensor([target[:-1]])).log_softmax(-1)[0]
-            for place, piece in enumerate(target[1:]):
-                expected -= 0.8 * float(logs[place, piece]) + 0.2 * float(logs[place].mean())
-        loss = float(network.loss(padded(sources), padded(targets), 0.2))
+    for source, target in zip(sources, targets, strict=True):
+        logs = logs_of(network, source, target)
+        for place, piece in enumerate(target[1:]):
+            expected -= 0.8 * float(logs[place, piece]) + 0.2 * float(logs[place].mean())
+    loss = float(network.loss(padded(sources), padded(targets), 0.2).detach())
     assert loss == pytest.approx(expected / (2 + 5), abs=1e-5)
 
 
