@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.learning.small_training import write_stores
+from tests.learning.small_training import digest, initial, training, write_stores
+from xlate.machine import StopFlag
 
 
 @pytest.fixture(scope="package")
@@ -23,3 +24,9 @@ def folder(stores: Path, tmp_path: Path) -> Path:
     for name in ("train", "heldout"):
         (tmp_path / name).symlink_to(stores / name)
     return tmp_path
+
+
+@pytest.fixture(scope="package")
+def whole(stores: Path) -> str:
+    """The digest of a small training that was never interrupted."""
+    return digest(training(stores, checkpoint="whole").run(initial(), StopFlag()))

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from xlate.array_types import Ints
+from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.learning.learner import PhaseSettings
@@ -22,22 +24,41 @@ NAMES, SPARSE, CANDIDATES = ("a", "b", "c"), 50, 4
 IDENTITY = "random instances, seed 7"
 
 
+def random_instances(random: np.random.Generator, instances: int, candidates: int, sparse: int) -> CandidateBatch:
+    """One positive and some negatives an instance, three floats and two ids a candidate."""
+    count = instances * candidates
+    return CandidateBatch(
+        candidate_offsets_I1=np.arange(instances + 1, dtype=np.int64) * candidates,
+        dense_CD=random.normal(size=(count, len(NAMES))).astype(np.float32),
+        gain_CG=np.where(np.arange(count) % candidates == 0, 1, -1).astype(np.float32)[:, None],
+        part_id_offsets_P1=np.arange(count + 1, dtype=np.int64) * 2,
+        part_ids_N=random.integers(0, sparse, 2 * count).astype(np.int32),
+    ).validate()
+
+
+def random_contexts(random: np.random.Generator, sizes_I: Ints, contexts_I: Ints, floats: int) -> CandidateBatch:
+    """Instances with contexts, some of them true; candidates have fixed scores and up to four ids."""
+    count = int(sizes_I.sum())
+    ids_C = random.integers(0, 5, count)
+    return CandidateBatch(
+        candidate_offsets_I1=offsets_of(sizes_I),
+        dense_CD=random.normal(size=(count, floats)).astype(np.float32),
+        gain_CG=np.where(random.random((count, 1)) < 0.2, 1.0, -1.0).astype(np.float32),
+        part_id_offsets_P1=offsets_of(ids_C),
+        part_ids_N=random.integers(0, 12, int(ids_C.sum())).astype(np.int32),
+        base_C=random.normal(size=count).astype(np.float32),
+        context_offsets_I1=offsets_of(contexts_I),
+        contexts_X=random.integers(0, 60, int(contexts_I.sum())).astype(np.int32),
+    ).validate()
+
+
 def write_store(directory: Path, instances: int, seed: int) -> CandidateStore:
     """Random instances of one positive and three negatives; hidden weights make the positive likelier."""
     random = np.random.default_rng(seed)
-    count = instances * CANDIDATES
-    dense_CD = random.normal(size=(count, len(NAMES))).astype(np.float32)
-    ids_C2 = random.integers(0, SPARSE, (count, 2)).astype(np.int32)
-    is_first_C = np.arange(count) % CANDIDATES == 0
-    dense_CD[is_first_C, 0] += 0.7
-    ids_C2[is_first_C & (random.random(count) < 0.3), 0] = 3
-    batch = CandidateBatch(
-        candidate_offsets_I1=np.arange(instances + 1, dtype=np.int64) * CANDIDATES,
-        dense_CD=dense_CD,
-        gain_CG=np.where(is_first_C, 1, -1).astype(np.float32)[:, None],
-        part_id_offsets_P1=np.arange(count + 1, dtype=np.int64) * 2,
-        part_ids_N=ids_C2.ravel(),
-    )
+    batch = random_instances(random, instances, CANDIDATES, SPARSE)
+    is_first_C = batch.gain_CG[:, 0] > 0
+    batch.dense_CD[is_first_C, 0] += 0.7
+    batch.part_ids_N[::2][is_first_C & (random.random(batch.candidates) < 0.3)] = 3
     with StoreWriter(directory, NAMES, SPARSE) as writer:
         writer.append(batch)
     return CandidateStore.open(directory)

@@ -28,8 +28,6 @@ from xlate.machine import StopFlag
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-
 
 def naive_training(stores: Path, phases: tuple[PhaseSettings, ...]) -> Weights:
     """The same training as one plain loop: whole epochs, no chunks, no state."""
@@ -73,7 +71,6 @@ def test_weights_that_are_no_longer_finite_end_the_training_but_not_the_checkpoi
         training(folder, (good, bad), checkpoint_seconds=0.0).run(initial(), StopFlag())
     assert "lower loss.eta" in str(caught.value.remedy)
     held = Standing.load(Checkpoint(folder / "latest.safetensors", IDENTITY))
-    assert held is not None
     assert held.weights["linked"].finite
     assert held.state.seen >= 225
 
@@ -100,8 +97,6 @@ def test_early_stop_goes_back_to_the_best_weights(folder: Path) -> None:
     best = errors.index(min(errors))
     assert len(errors) == best + 1 + 3 < 40
     assert errors[-1] > errors[best]
-    heldout = CandidateStore.open(folder / "heldout")
-    assert validate(heldout, held.weights["linked"], wild)[0] == min(errors)
     expected = naive_training(folder, (wild,))
     assert expected.sparse_F.tobytes() == held.weights["linked"].sparse_F.tobytes()
     assert held.best == {}

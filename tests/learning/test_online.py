@@ -192,8 +192,7 @@ def naive(toy: Toy, eta: float, k: int, m: int, batch: int, hope: float) -> tupl
     return np.mean(history, axis=0), violated
 
 
-@pytest.mark.parametrize("hope", [0.0, 0.3])
-@pytest.mark.parametrize(("k", "m", "batch"), [(1, 1, 1), (4, 3, 1), (4, 3, 4), (8, 8, 20)])
+@pytest.mark.parametrize(("k", "m", "batch", "hope"), [(1, 1, 1, 0.0), (4, 3, 4, 0.3), (8, 8, 20, 0.3)])
 def test_it_is_the_naive_twin(tmp_path: Path, k: int, m: int, batch: int, hope: float) -> None:
     expected, violated = naive(Toy(), 0.02, k, m, batch, hope)
     found, figures = whole(online(tmp_path, TillmannZhang(1.0, 0.02), k=k, m=m, batch=batch, hope=hope))
@@ -202,13 +201,17 @@ def test_it_is_the_naive_twin(tmp_path: Path, k: int, m: int, batch: int, hope: 
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
-    [("mira", {}), ("tillmann_zhang", {"batch": 4}), ("mira", {"select": "best", "heldout_every": 3}),
-     ("mira", {"shards": 2}), ("pro", {}), ("pro", {"shards": 2}), ("tillmann_zhang", {"m": 1}),
-     ("mira", {"kind": GrowingToy})],
-)  # fmt: skip
-def test_stopped_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, name: str, given: dict[str, Any]) -> None:
-    kind, given = given.get("kind", Toy), {key: value for key, value in given.items() if key != "kind"}
+    ("name", "kind", "given"),
+    [
+        ("tillmann_zhang", Toy, {"batch": 4, "select": "best", "heldout_every": 3}),
+        ("pro", Toy, {}),
+        ("pro", Toy, {"shards": 2}),
+        ("mira", GrowingToy, {}),
+    ],
+)
+def test_stopped_at_any_moment_it_ends_with_the_same_bits(
+    tmp_path: Path, name: str, kind: type[Toy], given: dict[str, Any]
+) -> None:
     expected = whole(online(tmp_path / "whole", UPDATES[name](), kind(), **given))
     choose, runs = random.Random(1), 0
     while True:
@@ -227,12 +230,6 @@ def test_stopped_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, name: 
     assert runs > 1 or "shards" in given
     assert np.array_equal(found[0], expected[0])
     assert found[1] == expected[1]
-
-
-def test_shards_are_mixed_the_same_by_any_number_of_processes(tmp_path: Path) -> None:
-    found = [whole(online(tmp_path / str(n), Mira(1.0, 0.05), shards=3, processes=n)) for n in (1, 2)]
-    assert np.array_equal(found[0][0], found[1][0])
-    assert found[0][1] == found[1][1]
 
 
 def test_mixing_is_the_mean_of_learning_apart(tmp_path: Path) -> None:
@@ -293,9 +290,11 @@ def test_every_shard_and_every_mixture_draws_pairs_of_its_own(tmp_path: Path) ->
 
 @pytest.mark.parametrize("given", [{}, {"batch": 4, "hope": 0.5}, {"shards": 3}, {"shards": 3, "processes": 2}])
 def test_features_that_are_numbered_when_they_are_met_weigh_as_much(tmp_path: Path, given: dict[str, Any]) -> None:
-    expected, _ = whole(online(tmp_path / "whole", Mira(1.0, 0.05), **given))
+    """Nor does the number of processes change anything."""
+    expected, figures = whole(online(tmp_path / "whole", Mira(1.0, 0.05), **{**given, "processes": 1}))
     toy = GrowingToy()
-    grown, _ = whole(online(tmp_path / "grown", Mira(1.0, 0.05), toy, **given))
+    grown, again = whole(online(tmp_path / "grown", Mira(1.0, 0.05), toy, **given))
+    assert [one["violated"] for one in again] == [one["violated"] for one in figures]
     assert sorted(toy.index.met) == list(range(SPARSE))
     by_value = grown[FLOATS:][[toy.index.met[value] for value in range(SPARSE)]]
     assert np.concatenate([grown[:FLOATS], by_value]) == pytest.approx(expected, abs=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,9 +28,8 @@ class Toy:
         random = np.random.default_rng(0)
         self.dense = random.normal(size=(SENTENCES, HYPOTHESES, FLOATS)).astype(np.float32)
         good = np.clip(np.round(5 + 2 * self.dense[..., 0]), 0, 10)
-        self.gain = np.stack(
-            [np.full_like(good, 10), np.full_like(good, 10), *[good] * 4, *[np.full_like(good, 10)] * 4], -1
-        )
+        tens = np.full_like(good, 10)
+        self.gain = np.stack([tens, tens, *[good] * 4, *[tens] * 4], -1)
         self.decoded = 0
 
     def decode(self, weights: Weights) -> CandidateBatch:
@@ -100,31 +100,23 @@ def test_rounds_of_other_weights_are_decoded_again(tmp_path: Path) -> None:
     assert CandidateStore.open(round_path(tmp_path, 0)).metadata["weights"] == fingerprint(other)
 
 
-def test_best_is_the_best_and_last_the_last(tmp_path: Path) -> None:
-    def worse(lists: CandidateBatch, weights: Weights, seed: int) -> Weights:
-        return Weights(-np.abs(weights.dense_D) - 1.0, weights.sparse_F, weights.dense_names)
-
-    good = Weights(np.array([1.0, 0.0, 0.0]), np.zeros(0), ("good", "b", "c"))
-    best = Tuning(Toy().decode, worse, TuneConfig(rounds=2, length_band=9.0), tmp_path / "best").run(good)
-    last = Tuning(Toy().decode, worse, TuneConfig(rounds=2, select="last"), tmp_path / "last").run(good)
-    assert np.array_equal(best[0].dense_D, good.dense_D)
-    assert last[0].dense_D[0] < 0
+def one_hypothesis(gain_K: list[float], ids: list[int]) -> CandidateBatch:
+    """One list of one hypothesis, whose only float is 1."""
+    gain = np.array([gain_K], np.float32)
+    offsets = np.array([0, len(ids)])
+    return CandidateBatch(np.array([0, 1]), np.ones((1, 1), np.float32), gain, offsets, np.array(ids, np.int32))
 
 
-@pytest.mark.parametrize(("band", "chosen"), [(0.1, 1.0), (0.5, 2.0)])
-def test_best_prefers_translations_of_the_right_length(tmp_path: Path, band: float, chosen: float) -> None:
+@pytest.mark.parametrize(
+    ("given", "chosen"), [({"length_band": 0.1}, 1.0), ({"length_band": 0.5}, 2.0), ({"select": "last"}, 2.0)]
+)
+def test_best_prefers_translations_of_the_right_length(tmp_path: Path, given: dict[str, Any], chosen: float) -> None:
     """The second weights have the higher BLEU, but their translation is 1.3 times as long as the reference."""
-
-    def decode(weights: Weights) -> CandidateBatch:
-        rows = {1.0: [10, 10, 5, 4, 3, 2, 10, 9, 8, 7], 2.0: [13, 10, 13, 12, 11, 10, 13, 12, 11, 10]}
-        gain = np.array([rows[weights.dense_D[0]]], np.float32)
-        none = np.zeros(2, np.int64), np.zeros(0, np.int32)
-        return CandidateBatch(np.array([0, 1]), np.ones((1, 1), np.float32), gain, *none)
-
-    first, second = (Weights(np.array([value]), np.zeros(0), ("a",)) for value in (1.0, 2.0))
-    settings = TuneConfig(rounds=1, length_band=band)
-    found = Tuning(decode, lambda *_: second, settings, tmp_path).run(first)
-    assert found[0].dense_D.tolist() == [chosen]
+    rows = {1.0: [10, 10, 5, 4, 3, 2, 10, 9, 8, 7], 2.0: [13, 10, 13, 12, 11, 10, 13, 12, 11, 10]}
+    first, second = (Weights(np.array([value]), np.zeros(0), ("a",)) for value in rows)
+    settings = TuneConfig(rounds=1, **given)
+    tuning = Tuning(lambda weights: one_hypothesis(rows[weights.dense_D[0]], []), lambda *_: second, settings, tmp_path)
+    assert tuning.run(first)[0].dense_D.tolist() == [chosen]
 
 
 @pytest.mark.parametrize(
@@ -150,9 +142,7 @@ def test_a_round_that_goes_astray_is_shortened(
         decoded.append(float(weights.dense_D[0]))
         sparse.append(weights.sparse_F.tolist())
         n = matches.get(decoded[-1], 5.0)
-        gain = np.array([[10, 10, n, n, n, n, 10, 10, 10, 10]], np.float32)
-        part = np.array([len(decoded)], np.int32)
-        return CandidateBatch(np.array([0, 1]), np.ones((1, 1), np.float32), gain, np.array([0, 1]), part)
+        return one_hypothesis([10, 10, n, n, n, n, 10, 10, 10, 10], [len(decoded)])
 
     def optimise(lists: CandidateBatch, weights: Weights, seed: int) -> Weights:
         return Weights(weights.dense_D + 4.0, weights.sparse_F + 4.0, weights.dense_names)

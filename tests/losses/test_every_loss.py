@@ -64,13 +64,11 @@ def test_the_compiled_slope_is_the_gradient(name: str, seed: int) -> None:
             continue
         given = scores.detach().numpy()[first:last].copy(), gains.numpy()[first:last].astype(np.float32)
         slope_X = np.full(last - first, 99.0)
-        assert loss.slope is not None
         total += loss.slope.function(*given, slope_X, last - first, loss.numbers_array, state)
         slopes[first:last] = slope_X
     value = loss(scores, gains, OFFSETS)
     value.backward()
     assert total == pytest.approx(float(value.detach()), abs=1e-6)
-    assert scores.grad is not None
     assert -slopes == pytest.approx(scores.grad.numpy(), abs=1e-6)
 
 
@@ -86,11 +84,9 @@ def test_gamma_is_the_scale_of_the_scores(name: str) -> None:
 def test_of_equal_gains_the_first_is_the_best(name: str) -> None:
     """The second of three candidates is to score more, and neither of the others."""
     loss, slope_X, gains = loss_of(name), np.empty(3), np.array([0.1, 0.9, 0.9], np.float32)
-    assert loss.slope is not None
     loss.slope.function(np.zeros(3), gains, slope_X, 3, loss.numbers_array, np.zeros(1, np.uint64))
     scores = torch.zeros(3, dtype=torch.float64, requires_grad=True)
     loss(scores, torch.as_tensor(gains), torch.tensor([0, 3])).backward()
-    assert scores.grad is not None
     for up_X in (slope_X, -scores.grad.numpy()):
         assert (up_X > 0).tolist() == [False, True, False]
 
@@ -109,7 +105,6 @@ def test_huge_scores_stay_finite(name: str) -> None:
     value = loss_of(name)(scores, gains, OFFSETS)
     value.backward()
     assert torch.isfinite(value)
-    assert scores.grad is not None
     assert torch.isfinite(scores.grad).all()
 
 

@@ -41,7 +41,6 @@ def step(batch: CandidateBatch, negatives: int, seed: int) -> np.ndarray:
     loss = OneVsRest(negatives)
     steps = Steps(loss.numbers_array, rule.compiled(np.full(FLOATS, rate), rate), True, False, loss.negatives)
     state = np.array([seed], np.uint64)
-    assert loss.slope is not None
     instance_pass(np.array([0]), batch.arrays(), learned, steps, loss.slope.pointer, state)
     return (np.concatenate([dense_D, sparse_F]) - 0.2) / rate
 

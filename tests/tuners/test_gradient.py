@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.tuners.test_mira import ALL, random_lists, start
 from xlate.errors import InputError
 from xlate.losses.expected_bleu import ExpectedBleu
-from xlate.losses.loss import best_as_truth, loss_of
+from xlate.losses.loss import gains_for, loss_of
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.metrics.objective import BLEU
 from xlate.scoring.weights import Weights
@@ -72,12 +72,15 @@ def test_fixed_weights_stay_at_any_scale_and_count_in_no_penalty() -> None:
     assert np.allclose(*ends)
 
 
-def test_a_loss_over_true_candidates_takes_the_best_of_each_list() -> None:
-    truth = best_as_truth(np.array([0.2, 0.5, 0.5, 0.1, 0.0, 0.0]), np.array([0, 0, 3, 4, 4, 6, 6]))
-    assert truth.tolist() == [0, 1, 0, 1, 1, 0]
-    assert best_as_truth(np.zeros(0), np.array([0, 0])).tolist() == []
+def test_losses_get_statistics_or_gains_or_the_best_of_each_list_as_truth() -> None:
+    """Gains are half the statistics, which stand for themselves here."""
+    values, offsets = np.array([0.2, 0.5, 0.5, 0.1, 0.0, 0.0]), np.array([0, 0, 3, 4, 4, 6, 6])
+    names = ("expected_corpus_bleu", "hinge", "local_softmax")
+    found = [gains_for(loss_of(name), values, offsets, lambda all_C: 0.5 * all_C).tolist() for name in names]
+    assert found == [values.tolist(), (0.5 * values).tolist(), [0, 1, 0, 1, 1, 0]]
 
 
-def test_a_loss_over_lattices_is_refused() -> None:
-    with pytest.raises(InputError, match="lattices"):
-        descend(random_lists(4), start(), loss_of("lattice_softmax"), PenaltyConfig(step_penalty=0.0), BLEU, ALL)
+@pytest.mark.parametrize(("name", "words"), [("lattice_softmax", "over lattices"), ("one_vs_rest", "on its own")])
+def test_a_loss_that_compares_no_candidates_is_refused(name: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        descend(random_lists(4), start(), loss_of(name), PenaltyConfig(step_penalty=0.0), BLEU, ALL)

@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 
 from tests.tuners.test_mira import FLOATS, SPARSE, features_of, in_parts, random_lists
 from xlate.errors import InputError
-from xlate.losses.loss import Needs, best_as_truth, loss_of, losses
+from xlate.losses.loss import Needs, best_as_truth, loss_of
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OneList, OnlineUpdate, PairUpdate, TillmannZhang
 from xlate.updates.rule import UpdateRule
 
 RULES: list[PairUpdate] = [Mira(), Mira(2.0, 5.0), AveragedPerceptron(), TillmannZhang(0.5, 0.1)]
-OF_LISTS = sorted(
-    name for name, kind in losses().items() if kind.needs in (Needs.GAINS, Needs.TRUTH) and not kind.judges_each
-)
 CASES = st.integers(0, 5000)
-FEW = settings(max_examples=30)
+FEW = settings(max_examples=15)
 
 
 def one_list(seed: int) -> OneList:
@@ -90,7 +87,7 @@ def test_no_step_where_no_pair_is_violated(rule: PairUpdate, seed: int) -> None:
     assert (step.violated, step.loss, step.alpha) == (0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("name", [name for name in OF_LISTS if name != "pro"])
+@pytest.mark.parametrize("name", ["hinge", "local_softmax"])
 @FEW
 @given(seed=CASES)
 def test_a_loss_steps_along_the_gradient_of_its_module(name: str, seed: int) -> None:
@@ -117,7 +114,7 @@ def test_what_a_loss_remembers_decides_its_next_step() -> None:
     assert np.array_equal(update.step(given_list).slope_C, first)
 
 
-def test_what_cannot_be_is_refused() -> None:
-    for name in losses().keys() - set(OF_LISTS):
-        with pytest.raises(InputError, match="not a loss of one list"):
-            LossSteps(loss_of(name), 0.1)
+@pytest.mark.parametrize("name", ["expected_corpus_bleu", "lattice_softmax", "one_vs_rest"])
+def test_what_cannot_be_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="not a loss of one list"):
+        LossSteps(loss_of(name), 0.1)

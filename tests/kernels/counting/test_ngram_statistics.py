@@ -22,7 +22,7 @@ SENTENCE = st.lists(st.integers(3, 6), max_size=9)
 ITEM = st.tuples(st.lists(SENTENCE, max_size=4), st.lists(SENTENCE, min_size=1, max_size=3))
 
 
-def statistics(items: list[tuple[list[list[int]], list[list[int]]]], order: int = 4) -> NDArray[np.int64]:
+def statistics(items: list[tuple[list[list[int]], list[list[int]]]]) -> NDArray[np.int64]:
     hypotheses = encoded([h for hyps, _ in items for h in hyps])
     references = encoded([r for _, refs in items for r in refs])
     candidate_offsets = np.cumsum([0, *(len(hyps) for hyps, _ in items)])
@@ -34,7 +34,7 @@ def statistics(items: list[tuple[list[list[int]], list[list[int]]]], order: int 
         references.ids_T,
         references.offsets_S1,
         rows,
-        order,
+        4,
     )
 
 

@@ -82,7 +82,7 @@ def compiled(seed: int, limits: Limits) -> SearchGraph:
 @pytest.mark.parametrize("log_threshold", [-np.inf, -1.0])
 def test_the_store_equals_the_readable_beam(beam, group_beam, log_threshold):
     sizes = []
-    for seed in range(4):
+    for seed in range(2):
         expected = search_graph(random_space(seed), Limits(beam, group_beam, log_threshold, True))
         found = compiled(seed, Limits(beam, group_beam, log_threshold, True))
         for name in ("source_A", "target_A", "label_A", "score_A", "score_N", "best_arc_N"):
@@ -111,9 +111,9 @@ def test_growing_loses_nothing_and_every_word_counts(word):
     assert survivors(search, limits, 1).tolist() == list(range(1, 5_001))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 30])
+@pytest.mark.parametrize("size", [1, 4, 30])
 def test_cells_come_out_best_first(size: int, rng: np.random.Generator) -> None:
-    for _ in range(20):
+    for _ in range(10):
         cubes, waiting = no_cubes(1), []
         for estimate in rng.normal(size=size):
             assert push_cell(cubes, estimate, -np.inf)

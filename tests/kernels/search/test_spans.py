@@ -47,8 +47,8 @@ def test_log_sum_exp_of_large_numbers():
     assert log_sum_exp(np.array([9.0, 1000.0, 1000.0, 2000.0]), 1, 3) == pytest.approx(1000 + np.log(2))
 
 
-@pytest.mark.parametrize("words", [1, 7, 63, 64, 65, 130])
-@pytest.mark.parametrize("limit", [-1, 0, 2, 6])
+@pytest.mark.parametrize("words", [1, 7, 64, 130])
+@pytest.mark.parametrize("limit", [-1, 0, 2])
 def test_random_walks(words, limit):
     """From coverage to coverage by random edges: bits, gaps, estimates and the list of spans are right."""
     rng = np.random.default_rng([words, limit + 1])
