@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -34,21 +34,14 @@ def test_a_system_can_be_trained_and_stands_on_earlier_ones(system: demo.System)
     assert system.text in demo.WORDS
 
 
-@pytest.fixture
-def level() -> Iterator[logging.Logger]:
-    logger = logging.getLogger("xlate")
-    before = logger.level
-    yield logger
-    logger.setLevel(before)
-
-
 @pytest.mark.parametrize(("given", "within"), [(logging.INFO, logging.WARNING), (logging.DEBUG, logging.DEBUG)])
-def test_trainings_say_little_unless_asked(level: logging.Logger, given: int, within: int) -> None:
-    level.setLevel(given)
-    with demo._few_words():
-        assert level.level == within
-        assert demo.log.isEnabledFor(logging.INFO)
-    assert level.level == given
+def test_trainings_say_little_unless_asked(caplog: pytest.LogCaptureFixture, given: int, within: int) -> None:
+    logger = logging.getLogger("xlate")
+    with caplog.at_level(given, "xlate"):
+        with demo._few_words():
+            assert logger.level == within
+            assert demo.log.isEnabledFor(logging.INFO)
+        assert logger.level == given
 
 
 def test_tables_and_samples() -> None:
@@ -67,9 +60,7 @@ def test_tables_and_samples() -> None:
     gain = rows["sparse"].evaluation.to_json()["bleu"] - rows["phrase"].evaluation.to_json()["bleu"]
     assert f"{gain:+.2f}" in text
     assert max(map(len, text.splitlines())) <= demo.WIDTH
-    shown = [
-        int(line.split("line ")[1].split()[0]) for line in text.splitlines() if " by the largest margin, line" in line
-    ]
+    shown = re.findall(r" by the largest margin, line (\d+)", text)
     assert len(shown) == demo.BETTER + demo.WORSE
-    better = shown[: demo.BETTER]
-    assert all(number % 2 == 0 for number in better), "lines are counted from 1, and every second one was turned round"
+    even = [int(number) % 2 == 0 for number in shown[: demo.BETTER]]
+    assert all(even), "lines are counted from 1, and every second one was turned round"

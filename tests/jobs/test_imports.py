@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,11 @@ import pytest
 from tests.commands import Said, succeed
 from tests.models.grammar.test_kind import write_cdec_system
 from tests.models.grammar.test_moses_system import ARPA, write_moses_system
-from tests.models.phrase.moses_system import write_system
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.formats.cdec import read_joshua_system
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.jobs.imports import search_of
-from xlate.models.pack_format import read_pack
-from xlate.scoring.weights import load_weights
 from xlate.search.settings import DecoderSettings, PhraseSearch
 from xlate.translator import Translator
 
@@ -71,15 +70,6 @@ def write_joshua_system(folder: Path) -> Path:
     return folder / "joshua.config"
 
 
-SYSTEMS = {"cdec": write_cdec_system, "joshua": write_joshua_system, "moses": write_moses_system}
-
-
-@pytest.fixture(params=SYSTEMS.values(), ids=SYSTEMS)
-def system(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    (tmp_path / "system").mkdir()
-    return request.param(tmp_path / "system")
-
-
 @pytest.fixture
 def joshua(tmp_path: Path) -> Path:
     (tmp_path / "system").mkdir()
@@ -94,7 +84,10 @@ def translated(run: Path, text: Path, *given: str) -> tuple[str, str]:
     return out.read_text(), lists.read_text()
 
 
-def test_the_run_translates_as_the_system_does(system: Path, tmp_path: Path, printed: Said) -> None:
+@pytest.mark.parametrize("write", [write_cdec_system, write_joshua_system, write_moses_system])
+def test_the_run_translates_as_the_system_does(write: Callable[[Path], Path], tmp_path: Path, printed: Said) -> None:
+    (tmp_path / "system").mkdir()
+    system = write(tmp_path / "system")
     text, run = shutil.copy(system.parent / "in", tmp_path / "system" / "text"), tmp_path / "run"
     expected = translated(system, text)
     # A hierarchical system of Moses is known by its search, whatever its name is.
@@ -110,8 +103,6 @@ def test_the_run_translates_as_the_system_does(system: Path, tmp_path: Path, pri
             file.unlink()
     assert translated(run, text) == expected
     assert translated(run, text, "processes=2", "decoder.pop_limit=1000") == expected
-    lines = text.read_text().splitlines()
-    assert Translator.load(run).translate(lines) == expected[0].splitlines()
 
 
 def test_joshua_5_writes_the_same_system_in_another_way(joshua: Path) -> None:
@@ -125,17 +116,16 @@ def test_joshua_5_writes_the_same_system_in_another_way(joshua: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("goalSymbol=GOAL", "goal-symbol = NOWHERE", "NOWHERE as the goal"),
-        ("-lm_file", "-class_map classes -lm_file", "joshua.config:1: an unknown option"),
-        ("LanguageModel", "Distortion", "joshua.config:1: an unknown feature function"),
-        ("thrax -owner pt", "regexp -owner pt", "joshua.config:4: an unknown kind of grammar"),
-        ("goalSymbol=GOAL", "weights-file = none", "joshua.config:7: a missing file"),
+        ("-lm_file", "-class_map classes -lm_file", ":1: an unknown option"),
+        ("LanguageModel", "Distortion", ":1: an unknown feature function"),
+        ("thrax -owner pt", "regexp -owner pt", ":4: an unknown kind of grammar"),
+        ("goalSymbol=GOAL", "weights-file = none", ":7: a missing file"),
     ],
 )
-def test_what_joshua_has_and_xlate_has_not(tmp_path: Path, refused: Said, old: str, new: str, message: str) -> None:
-    config = write_joshua_system(tmp_path)
-    config.write_text(JOSHUA.replace(old, new), encoding="utf-8")
-    assert message in refused("translate", f"run={config}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}")
+def test_what_joshua_has_and_xlate_has_not(joshua: Path, old: str, new: str, message: str) -> None:
+    joshua.write_text(JOSHUA.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=f"joshua.config{message}"):
+        read_joshua_system(joshua)
 
 
 def test_a_grammar_can_take_raw_text(tmp_path: Path) -> None:
@@ -151,23 +141,18 @@ def test_packed_it_is_one_file(joshua: Path, tmp_path: Path, refused: Said) -> N
     succeed("import", f"grammar={joshua}", f"out={run}", "decoder.pop_limit=20")
     assert config_of_run(run).decoder.pop_limit == 20
     expected = translated(run, text)
-    assert "input=FILE" in refused("pack", f"run={run}", f"out={tmp_path / 'run.tar'}")
-    for out in ("run.tar", "packed"):
-        succeed("pack", f"run={run}", f"out={tmp_path / out}", f"input={text}")
-    assert len(read_pack(tmp_path / "packed").sentences) == 2
+    pack = ["pack", f"run={run}", f"out={tmp_path / 'run.tar'}"]
+    assert "input=FILE" in refused(*pack)
+    succeed(*pack, f"input={text}")
     shutil.rmtree(run)
-    for out in ("run.tar", "packed"):
-        assert translated(tmp_path / out, text) == expected
+    assert translated(tmp_path / "run.tar", text) == expected
 
 
 def test_its_weights_and_its_trees_are_shown(joshua: Path, tmp_path: Path, printed: Said) -> None:
     run = tmp_path / "run"
     succeed("import", f"grammar={joshua}", f"out={run}")
-    held = load_weights(run / "weights.safetensors").sets["grammar"]
-    assert {0.5, 0.25} & set(held.dense_D.tolist())
     assert "CopiedWords" in printed("inspect", f"run={run}")
-    said = printed("inspect", f"run={run}", "sentence='ne va pas'")
-    assert "ne [X,1] pas | do [X,1] not" in said
+    assert "ne [X,1] pas | do [X,1] not" in printed("inspect", f"run={run}", "sentence='ne va pas'")
     succeed("inspect", f"run={run}", f"weights={tmp_path / 'weights'}")
     assert "LanguageModel\t" in (tmp_path / "weights").read_text()
 
@@ -180,33 +165,23 @@ def test_only_what_a_text_needs(joshua: Path, tmp_path: Path, printed: Said) -> 
     (words, lists), (expected, others) = translated(tmp_path / "run", text), translated(joshua, text)
     assert words == expected
     assert lists == others.replace(" Own= 0", "")
-    text.write_text("ne va pas\n")
-    assert translated(tmp_path / "run", text)[0].split()[:1] == ["ne"]
 
 
 def test_what_it_cannot_do_is_said(joshua: Path, tmp_path: Path, refused: Said) -> None:
-    run, text, phrases = tmp_path / "run", joshua.parent / "in", write_system(tmp_path)
-    phrases.write_text(phrases.read_text() + "[search-algorithm]\n7\n")
+    run = tmp_path / "run"
     succeed("import", f"grammar={joshua}", f"out={run}")
     for asked, message in (
-        (["translate", f"run={run}", f"input={text}", "decoder.algorithm=cube"], "decoder.algorithm=cky"),
-        (["translate", f"run={run}", f"input={text}", "decoder.stack=5"], "decoder.stack"),
-        (["translate", f"run={run}", f"input={text}", "work=x"], "packed or imported"),
-        (["train", "model=phrase", "loss=mira", f"base={run}", f"run={tmp_path / 'x'}", "work=x"], "model=phrase"),
-        (["export", f"run={run}", f"out={tmp_path / 'x'}"], "only phrase models"),
+        (["train", "model=phrase", "loss=mira", f"base={run}", f"run={tmp_path / 'x'}"], "model=phrase"),
+        (
+            ["translate", f"run={run}", f"input={joshua.with_name('in')}", "decoder.algorithm=cube"],
+            "decoder.algorithm=cky",
+        ),
         (["import", f"out={tmp_path / 'x'}"], "neither moses= nor grammar="),
         (["import", f"grammar={joshua}", "moses=moses.ini", f"out={tmp_path / 'x'}"], "moses= and grammar="),
-        (["import", f"grammar={text}", f"out={tmp_path / 'x'}"], "not the name of a grammar's configuration"),
-        (["import", f"grammar={joshua}", "decoder.algorithm=stack", f"out={tmp_path / 'x'}"], "target normal form"),
-        (["import", f"grammar={joshua}", "decoder.options=7", f"out={tmp_path / 'x'}"], "decoder.options"),
-        (["import", f"grammar={joshua.with_name('no.ini')}", f"out={tmp_path / 'x'}"], "no.ini"),
-        (["import", f"moses={phrases}", f"out={tmp_path / 'x'}"], "[search-algorithm] 7"),
-        (["import", f"grammar={phrases}", f"out={tmp_path / 'x'}"], "xlate import moses=FILE"),
+        (["import", "grammar=text", f"out={tmp_path / 'x'}"], "not the name of a grammar's configuration"),
     ):
         assert message in refused(*asked)
         assert not (tmp_path / "x").exists()
-    (run / "model" / "lhs_B.npy").unlink()
-    assert "lhs_B.npy" in refused("translate", f"run={run}", f"input={text}")
 
 
 TABLE = "[feature]\nPhraseDictionaryMemory name=T path=t{}\n"
@@ -228,19 +203,14 @@ def test_settings_are_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (TABLE.format(" table-limit=2.7"), "table-limit=2.7"),
         (TABLE.format(" table-limit=0"), "decoder.options is out of range"),
-        (
-            "[search-algorithm]\n-1\n",
-            r"(?s)this decoder does not have.*0 \(stack\), 1 \(cube\)",
-        ),
-        ("[search-algorithm]\ncube\n", "search-algorithm"),
+        ("[search-algorithm]\n-1\n", "this decoder does not have"),
+        ("[search-algorithm]\n2\n", r"(?s)this decoder does not have.*0 \(stack\), 1 \(cube\)"),
         ("[stack]\n2.7\n", "stack"),
         ("[beam-threshold]\n-1\n", "decoder.threshold is out of range"),
-        ("[distortion-limit]\n2.5\n", "distortion-limit"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         search(tmp_path, text)
-    assert caught.value.file == str(tmp_path / "moses.ini")
+    assert caught.value.file == f"{tmp_path}/moses.ini"

@@ -11,6 +11,7 @@ import pytest
 
 from xlate.config.load import load
 from xlate.config.schema import PrepareConfig
+from xlate.demo.corpus import DemoCorpus
 from xlate.errors import InputError
 from xlate.jobs.prepare import prepare
 from xlate.lm.kneser_ney import estimate
@@ -40,13 +41,11 @@ def test_a_small_corpus_is_mixed_with_a_prepared_one(tmp_path: Path, caplog: pyt
     assert [mixed.links.pairs(s) for s in range(size)] == [base.links.pairs(s) for s in range(size)]
     assert mixed.source_lines("dev") == alone.source_lines("dev")
     dev = [mixed.target_tokens(line) for line in mixed.references("dev")[0]]
-    assert perplexity(mixed.lm, dev).including_unknown < min(
-        perplexity(w.lm, dev).including_unknown for w in (base, alone)
-    )
+    fit = [perplexity(work.lm, dev).including_unknown for work in (mixed, base, alone)]
+    assert fit[0] < min(fit[1:])
     table = mixed.blocks.table
     assert len(table) > max(len(base.blocks.table), len(alone.blocks.table))
-    shares = np.bincount(table.source_B, table.scores_B4[:, 2])
-    np.testing.assert_allclose(shares, 1.0)
+    np.testing.assert_allclose(np.bincount(table.source_B, table.scores_B4[:, 2]), 1.0)
     # Another weight makes only the language model and the tables again.
     caplog.clear()
     with caplog.at_level(logging.INFO):
@@ -57,9 +56,7 @@ def test_a_small_corpus_is_mixed_with_a_prepared_one(tmp_path: Path, caplog: pyt
 
 def test_a_language_model_is_a_mixture_of_one_per_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Three texts; nothing else is made again, and the n-grams are those of one model of all texts."""
-    target = tmp_path / "work" / "generated" / "train.tgt"
-    prepared(tmp_path / "work", 1, "stages=[]")
-    lines = target.read_text().splitlines()
+    lines = [target for _, target in DemoCorpus(1).pairs(90, "train")]
     texts = [lines[:3] + [""] + lines[5:40], lines[50:90]]
     for name, text in zip("ab", texts, strict=True):
         write_lines(tmp_path / name, text)
@@ -83,16 +80,17 @@ def test_a_language_model_is_a_mixture_of_one_per_text(tmp_path: Path, caplog: p
 
 def test_what_cannot_be_mixed_is_refused(tmp_path: Path) -> None:
     base = prepared(tmp_path / "base", 1).path
+    both = r"texts that cannot be mixed(?s:.*)"
     for keys, match in (
-        (["data.case=lower"], "mix"),
-        (["mix_weight=1"], "mix"),
-        (["data.dev_source=null", "data.dev_pairs=0"], "mix"),
-        ([f"work={base}"], "mix"),
-        (["align=given", "align.links=links"], r"texts that cannot be mixed(?s:.*)align\.links=links"),
-        (["phrases.smoothing=kneser_ney"], r"texts that cannot be mixed(?s:.*)phrases\.smoothing=kneser_ney"),
+        ("data.case=lower", "mix"),
+        ("mix_weight=1", "mix"),
+        ("data.dev_source=null data.dev_pairs=0", "mix"),
+        (f"work={base}", "mix"),
+        ("align=given align.links=links", both + r"align\.links=links"),
+        ("phrases.smoothing=kneser_ney", both + r"phrases\.smoothing=kneser_ney"),
     ):
         with pytest.raises(InputError, match=match):
-            prepared(tmp_path / "mixed", 1, f"mix={base}", *keys)
-    for keys in ([], ["data.lm_text=[a]", "data.dev_source=null", "data.dev_pairs=0"]):
+            prepared(tmp_path / "mixed", 1, f"mix={base}", *keys.split())
+    for keys in ("", "data.lm_text=[a] data.dev_source=null data.dev_pairs=0"):
         with pytest.raises(InputError, match="language models that cannot be mixed"):
-            prepared(tmp_path / "mixed", 1, "lm.mixture=true", *keys)
+            prepared(tmp_path / "mixed", 1, "lm.mixture=true", *keys.split())

@@ -13,8 +13,8 @@ from tests.report.examples import make_run
 from xlate.errors import InputError
 from xlate.jobs import report, score
 from xlate.jobs.report import write_pages
-from xlate.metrics.score import evaluate
-from xlate.metrics.significance import paired_runs
+from xlate.metrics.score import Evaluation, evaluate
+from xlate.metrics.significance import PairedTest, paired_runs
 from xlate.text.lines import read_lines, write_lines
 
 random = np.random.default_rng(2)
@@ -68,16 +68,21 @@ def cells(page: Path) -> dict[str, list[str]]:
     return {title: [row[place] for row in rows[1:]] for place, title in enumerate(rows[0])}
 
 
+def measured(run: Path) -> Evaluation:
+    return evaluate(read_lines(run / "test.out"), [REFERENCES], bootstrap=0, measures=["bleu"])
+
+
+def compared(ours: list[Path], theirs: list[Path]) -> PairedTest:
+    return paired_runs(*([measured(run).stats for run in runs] for runs in (ours, theirs)))["bleu"]
+
+
 def test_one_run_a_row_has_its_interval_and_the_test_of_two_outputs(folder: Path) -> None:
     one, two = row(folder, 1, 1, 0.4), row(folder, 2, 1, 0.3)
     found = cells(*write_pages(folder))
-    ours, theirs = (read_lines(path / "test.out") for path in (two, one))
-    stats = [evaluate(lines, [REFERENCES], bootstrap=0, measures=["bleu"]).stats for lines in (ours, theirs)]
-    test = paired_runs(stats[:1], stats[1:])["bleu"]
+    test = compared([two], [one])
     assert found["test BLEU against"][1] == f"row 1: {test.difference:+.2f} (p = {test.p_randomisation:.4f})"
-    around = evaluate(ours, [REFERENCES], measures=["bleu"], bootstrap=100).figures["bleu"].interval
-    assert around is not None
-    assert found["test BLEU"][1] == f"{test.score:.2f} ± {around.half_width:.2f}"
+    around = figures_of(read_lines(two / "test.out"), "bleu")["test_bleu_interval"]
+    assert found["test BLEU"][1] == f"{test.score:.2f} ± {around:.2f}"
     assert found["P"] == ["0.1000", "0.1000"]
     assert "seeds" not in (folder.parent / "page.md").read_text()
 
@@ -88,20 +93,15 @@ def test_seeds_of_a_row_are_one_line(folder: Path) -> None:
         [row(folder, number, seed, 0.45 - 0.1 * number, base={"weights": f"sum{seed}"}) for seed in (1, 2, 3)]
         for number in (1, 2)
     ]
-    row(folder, 3, 1, 0.1)
-    row(folder, 4, 1, 0.1)
-    row(folder, 4, 2, 0.1)
+    for number, seed in ((3, 1), (4, 1), (4, 2)):
+        row(folder, number, seed, 0.1)
     found = cells(*write_pages(folder))
-    stats = [
-        [evaluate(read_lines(p / "test.out"), [REFERENCES], bootstrap=0, measures=["bleu"]) for p in system]
-        for system in paths
-    ]
-    values = [run["bleu"] for run in stats[1]]
+    values = [measured(path)["bleu"] for path in paths[1]]
     assert found["row"] == ["1", "2", "3", "4"]
     assert found["test BLEU"][1] == f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f} (3)"
     assert found["P"][:3] == ["0.2000 ± 0.1000 (3)", "0.2000 ± 0.1000 (3)", "0.1000"]
     assert found["seconds"] == ["4", "4", "2", "3"]
-    test = paired_runs(*([run.stats for run in system] for system in reversed(stats)))["bleu"]
+    test = compared(paths[1], paths[0])
     assert found["test BLEU against"][1] == (
         f"row 1: {test.difference:+.2f} (p = {test.p_randomisation:.4f}; by sentence {test.p_by_sentence:.4f})"
     )
@@ -114,9 +114,8 @@ def test_seeds_of_a_row_are_one_line(folder: Path) -> None:
 def test_other_settings_are_not_another_seed(folder: Path) -> None:
     row(folder, 1, 1, 0.3, model={"floats": ["lm"]})
     row(folder, 1, 2, 0.3, model={"floats": ["lm", "length"]})
-    with pytest.raises(InputError, match="differ in more than their seed") as error:
+    with pytest.raises(InputError, match=r"differ in more than their seed(?s:.*)model\.floats"):
         write_pages(folder)
-    assert "model.floats" in str(error.value)
     assert not (folder.parent / "page.md").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from tests.report.examples import make_run
 from tests.report.pages import Page
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import identity_of_training, to_yaml
+from xlate.config.stored import to_yaml
 from xlate.jobs import report
 from xlate.jobs.report import chosen_settings
 from xlate.jobs.sparse_features import full_explanation
@@ -22,15 +23,10 @@ from xlate.jobs.translate import TokenizedText, Translator
 from xlate.text.lines import write_lines
 
 
-def trained(folder: Path, *given: str) -> None:
-    """A run of the phrase model with its configuration, as if it were trained."""
-    config = load(TrainConfig, "train", ["work=w", "model=phrase", *given])
-    run = make_run(folder, identity_of_training(config), {"finished": True, "dev_bleu": 30.0})
-    (run.path / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
-
-
 def test_chosen_settings_are_those_that_are_no_defaults(tmp_path: Path) -> None:
-    trained(tmp_path / "a", "sparse=local", "loss=xbleu", "base=runs/b")
+    config = load(TrainConfig, "train", ["work=w", "model=phrase", "sparse=local", "loss=xbleu", "base=runs/b"])
+    make_run(tmp_path / "a")
+    (tmp_path / "a" / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
     chosen = chosen_settings(tmp_path / "a")
     assert chosen["base"] == "runs/b"
     assert chosen["model.sparse.words"] == ["top80", "class20", "class50", "class80"]
@@ -39,26 +35,25 @@ def test_chosen_settings_are_those_that_are_no_defaults(tmp_path: Path) -> None:
     assert chosen_settings(tmp_path / "without") == {}
 
 
-MOSES = {"imported": "moses.ini", "ini": "1234"}
 REFERENCES = [f"the old house number {n} stands here" for n in range(20)]
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Path:
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two settings of two seeds with outputs, and a folder that looks like their work directory."""
+    monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
     work = tmp_path / "work"
     (work / "corpus").mkdir(parents=True)
     write_lines(work / "corpus" / "test.source.gz", [f"Haus <{n}>" for n in range(20)])
     write_lines(work / "corpus" / "test.reference.0.gz", REFERENCES)
     (work / "corpus" / "stage.json").write_text("{}")
-    for eta in (1, 2):
-        for seed in (1, 2):
-            path = tmp_path / "runs" / f"eta={eta},seed={seed}"
-            figures = {"finished": True, "dev_bleu": 30.0 + eta, "test_bleu": 30.0 + eta + seed}
-            settings = {"loss": {"eta": eta}, "seed": seed, "work": str(work)}
-            make_run(path, settings, figures, [0.5, 0.4 - seed / 100])
-            worse = [r.replace("old", "new") if n % (eta + seed) == 0 else r for n, r in enumerate(REFERENCES)]
-            write_lines(path / "test.out", worse)
+    for eta, seed in product((1, 2), (1, 2)):
+        path = tmp_path / "runs" / f"eta={eta},seed={seed}"
+        figures = {"finished": True, "dev_bleu": 30.0 + eta, "test_bleu": 30.0 + eta + seed}
+        settings = {"loss": {"eta": eta}, "seed": seed, "work": str(work)}
+        make_run(path, settings, figures, [0.5, 0.4 - seed / 100])
+        worse = [r.replace("old", "new") if n % (eta + seed) == 0 else r for n, r in enumerate(REFERENCES)]
+        write_lines(path / "test.out", worse)
     return tmp_path / "runs"
 
 
@@ -69,7 +64,6 @@ def files(folder: Path) -> set[str]:
 def test_the_page_holds_everything_and_nothing_from_elsewhere(
     runs: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
     monkeypatch.chdir(runs.parent)
     before = files(runs)
     succeed("report", str(runs), "sentences=7", "plots=false")
@@ -84,9 +78,7 @@ def test_the_page_holds_everything_and_nothing_from_elsewhere(
     assert page.texts["th"][-4:] == ["BLEU", "difference", "p", "p adjusted"]
     assert "33.50 ± 0.71" in page.texts["td"]
     assert "eta=2" in page.texts["td"]
-    pictures = [source for source in page.sources if not source.startswith("#")]
-    assert len(pictures) == 4
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in pictures)
+    assert sum(source.startswith("data:image/svg+xml;base64,") for source in page.sources) == 4
     assert page.texts["b"].count("reference") == 7
     assert "Haus <6>" in page.texts["span"]
     assert "new" in page.texts["mark"]
@@ -94,13 +86,9 @@ def test_the_page_holds_everything_and_nothing_from_elsewhere(
     assert page.texts["h2"][4:] == ["What eta=2,seed=1 learned"]
 
 
-def test_without_an_output_of_test_that_of_dev_is_shown(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
-    corpus = runs.parent / "work" / "corpus"
-    for name in ("source", "reference.0"):
-        (corpus / f"test.{name}.gz").rename(corpus / f"dev.{name}.gz")
-    for folder in runs.iterdir():
-        (folder / "test.out").rename(folder / "dev.out")
+def test_without_an_output_of_test_that_of_dev_is_shown(runs: Path) -> None:
+    for path in runs.parent.rglob("test.*"):
+        path.rename(path.with_name(path.name.replace("test", "dev")))
     out = runs.parent / "out"
     succeed("report", str(runs), "sentences=3", "plots=false", f"out={out}")
     page = Page((out / "report.html").read_text())
@@ -120,10 +108,10 @@ def test_a_report_is_never_written_into_a_run(runs: Path, refused: Said, monkeyp
 
 def test_rows_measured_on_another_dev_set_are_named(runs: Path, capsys: Capture) -> None:
     """A run on the first 10 sentences, and one of another work directory, whose files are gone."""
-    few = {"loss": {"eta": 3}, "seed": 1, "work": str(runs.parent / "work"), "dev_sentences": 10}
-    for name, settings in (("few", few), ("elsewhere", {"loss": {"eta": 4}, "seed": 1, "work": "gone"})):
+    few = {"loss": {"eta": 3}, "work": f"{runs.parent}/work", "dev_sentences": 10}
+    for name, settings in (("few", few), ("elsewhere", {"loss": {"eta": 4}, "work": "gone"})):
         make_run(runs / name, settings, {"finished": True, "dev_bleu": 20.0})
-    make_run(runs / "unmeasured", {"loss": {"eta": 5}, "seed": 1, "work": "gone too"}, {"finished": True})
+    make_run(runs / "unmeasured", {"loss": {"eta": 5}, "work": "gone too"}, {"finished": True})
     out = runs.parent / "out"
     succeed("report", str(runs), f"out={out}", "plots=false", "explained=0", "sentences=0")
     said = "do not compare BLEU on dev: the dev set of eta=2 is not that of elsewhere, few"
@@ -132,7 +120,7 @@ def test_rows_measured_on_another_dev_set_are_named(runs: Path, capsys: Capture)
 
 
 def test_imported_systems_are_named_and_left_out(runs: Path, tmp_path: Path, remarked: Said, refused: Said) -> None:
-    make_run(runs / "moses", MOSES, {"finished": True, "pairs": 3})
+    make_run(runs / "moses", {"imported": "moses.ini"}, {"finished": True, "pairs": 3})
     assert "no training figures and are left out: moses (moses.ini)\n" in remarked(
         "report", str(runs), f"out={tmp_path / 'out'}", "plots=false", "html=false"
     )

@@ -67,14 +67,14 @@ def test_a_run_that_takes_raw_text(tmp_path: Path, remarked: Said) -> None:
     ini, run = write_system(tmp_path), tmp_path / "run"
     (tmp_path / "raw").write_text("A B, c!\nC\n")
     (tmp_path / "ref").write_text("X, z!\nZ\n")
-    filtered = [f"moses={ini}", f"filter={tmp_path / 'raw'}"]
+    filtered = ["import", f"moses={ini}", f"filter={tmp_path / 'raw'}", f"out={run}", "pair=de-en"]
     assert (
         "the run reads raw de text, tokenised by Moses's rules, lower-cased "
         "(the system's words have no capitals; otherwise set case=keep), and writes plain en text\n"
-    ) in remarked("import", *filtered, f"out={run}", "pair=de-en")
+    ) in remarked(*filtered)
     assert translated(run, tmp_path) == ["x, z!", "z"]
     # Of the same system with text taken in another way there is another run.
-    assert main(["import", *filtered, f"out={run}", "pair=de-en", "case=keep"]) == 2
+    assert main([*filtered, "case=keep"]) == 2
     # What is based on it takes text as it does, and is tuned on such text.
     tune = [f"loss.tune.source={tmp_path / 'raw'}", f"loss.tune.references=[{tmp_path / 'ref'}]", "loss.tune.rounds=1"]
     tuned = tmp_path / "tuned"

@@ -114,7 +114,7 @@ def test_the_script_gives_moses_each_line_with_its_tables(tmp_path: Path) -> Non
     program = tmp_path / "program"
     program.write_text('#!/bin/sh\ngrep -o "path=[^ ]*" "$2" | tr "\\n" " "\ncat\n')
     program.chmod(0o755)
-    command = ["bash", str(tmp_path / "translate.sh")]
+    command = ["bash", f"{tmp_path}/translate.sh"]
     done = subprocess.run(
         command, env={**os.environ, "MOSES": str(program)}, capture_output=True, text=True, check=True
     )

@@ -89,12 +89,12 @@ def connected(server: Any) -> socket.socket:
     return socket.create_connection(("127.0.0.1", int(server.effective_port)), timeout=60)
 
 
-def test_health(server: Any) -> None:
+def test_health_and_the_description_of_the_api(server: Any) -> None:
     status, answer = asked(server, None, "health")
-    assert status == 200
-    assert answer["status"] == "ok"
+    assert (status, answer["status"]) == (200, "ok")
     assert [held["model"] for held in answer["runs"]] == ["phrase", "block"]
     assert answer["limits"] == {"bytes": 2000, "words": 30, "nbest": 7, "texts": 100}
+    assert asked(server, None, "openapi.json") == (200, openapi(Limits(**answer["limits"])))
     with pytest.raises(InputError, match="the server cannot use this address"):
         open_socket("127.0.0.1", int(server.effective_port))
 
@@ -102,34 +102,26 @@ def test_health(server: Any) -> None:
 def test_it_says_what_translate_says(server: Any, phrase_run: Path) -> None:  # noqa: F811
     translator = Translator.of_run(config_of_run(phrase_run), phrase_run)
     for line in LINES:
-        status, answer = asked(server, {"text": line})
         expected = translator.translate_line(line)
-        assert status == 200
-        assert answer["translation"] == expected.text
-        assert answer["score"] == pytest.approx(expected.derivations[0].score)
-        assert answer["unknown"] == expected.derivations[0].copied
-        assert set(answer) == {"run", "translation", "score", "unknown"}
+        best = expected.derivations[0]
+        answer = {"run": "phrase", "translation": expected.text, "score": pytest.approx(best.score)}
+        assert asked(server, {"text": line}) == (200, {**answer, "unknown": best.copied})
     _, answer = asked(server, {"text": LINES[0], "nbest": 4, "explain": True})
     scores = [one["score"] for one in answer["nbest"]]
     assert len(scores) == 4
     assert scores == sorted(scores, reverse=True)
     assert answer["nbest"][0] == {"translation": answer["translation"], "score": answer["score"]}
-    assert (answer["run"], answer["other"]["run"]) == ("phrase", "one")
+    assert answer["other"]["run"] == "one"
     assert answer["trace"]
     assert answer["other"]["trace"]
 
 
 def test_a_list_is_answered_as_its_texts_one_by_one(server: Any) -> None:
-    for more in ({}, {"nbest": 2, "explain": True}):
-        alone = [asked(server, {"text": line} | more)[1] for line in LINES]
-        assert asked(server, {"text": LINES} | more) == (200, {"answers": alone})
+    more = {"nbest": 2, "explain": True}
+    alone = [asked(server, {"text": line} | more)[1] for line in LINES]
+    assert asked(server, {"text": LINES} | more) == (200, {"answers": alone})
     status, answer = asked(server, {"text": [LINES[0], "a " * 31]})
     assert (status, answer["error"], answer["index"]) == (400, "the sentence is too long", 1)
-
-
-def test_the_api_is_described(server: Any) -> None:
-    status, answer = asked(server, None, "openapi.json")
-    assert (status, answer) == (200, openapi(Limits(2000, 30, 7, 100)))
 
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
@@ -165,17 +157,16 @@ def test_a_client_that_sends_line_after_line_is_dropped(server: Any, monkeypatch
     for held, name, seconds in ((server.adj, "channel_timeout", 0.2), (server.adj, "cleanup_interval", 0.05)):
         monkeypatch.setattr(held, name, seconds)
     monkeypatch.setattr(server, "next_channel_cleanup", 0)
-    with connected(server) as client:
-        client.sendall(HEALTH)
-        dropped = False
+
+    def send_lines(client: socket.socket) -> None:
         for _ in range(200):
             time.sleep(0.05)
-            try:
-                client.sendall(b"X: y\r\n")
-            except ConnectionError:
-                dropped = True
-                break
-    assert dropped
+            client.sendall(b"X: y\r\n")
+
+    with connected(server) as client:
+        client.sendall(HEALTH)
+        with pytest.raises(ConnectionError):
+            send_lines(client)
 
 
 def test_clients_wait_in_a_queue_until_they_are_answered() -> None:
@@ -191,7 +182,7 @@ def test_clients_wait_in_a_queue_until_they_are_answered() -> None:
 def test_many_clients_at_once_get_their_own_answers(server: Any) -> None:
     words = LINES[0].split() + LINES[1].split()
     bodies = [
-        {"text": " ".join(words[n % 5 : 5 + n % 7]), "nbest": 1 + n % 3, "explain": n % 2 == 0} for n in range(24)
+        {"text": " ".join(words[n % 5 : 5 + n % 7]), "nbest": 1 + n % 3, "explain": n % 2 == 0} for n in range(16)
     ]
     alone = [asked(server, body) for body in bodies]
     with ThreadPoolExecutor(8) as clients:
@@ -210,7 +201,8 @@ def test_long_sentences_wrap() -> None:
 
 
 def test_the_page_may_load_nothing(server: Any) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.effective_port}/", timeout=60) as reply:
+    address = f"http://127.0.0.1:{server.effective_port}/"
+    with urllib.request.urlopen(address, timeout=60) as reply:
         policy, page = reply.headers["Content-Security-Policy"], reply.read().decode()
     (nonce,) = set(re.findall(r"'nonce-([^']+)'", policy))
     assert "default-src 'none'" in policy
@@ -218,9 +210,8 @@ def test_the_page_may_load_nothing(server: Any) -> None:
     assert "{{" not in page
     assert "innerHTML" not in page
     assert set(re.findall(r"(?:src|href)=\"(?!data:)([^\"]*)", page)) == {"openapi.json"}
-    outside = set(re.findall(r"https?://[^\"' ]+", page)) - {"http://www.w3.org/2000/svg"}
-    assert not outside
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.effective_port}/", timeout=60) as reply:
+    assert set(re.findall(r"https?://[^\"' ]+", page)) <= {"http://www.w3.org/2000/svg"}
+    with urllib.request.urlopen(address, timeout=60) as reply:
         assert nonce not in reply.read().decode()
 
 
@@ -312,7 +303,7 @@ def test_a_browser_shows_every_word_as_text(tmp_path: Path) -> None:
 def test_a_glossary_may_be_served(tmp_path: Path, phrase_run: Path) -> None:  # noqa: F811
     (tmp_path / "terms").write_text("nirka\tgrand lady\n")
     limits = Limits(1000, 10, 10, 3)
-    answer = ServedRun(str(phrase_run), limits, terms=(str(tmp_path / "terms"), "hard")).answer(LINES[0], explain=True)
+    answer = ServedRun(str(phrase_run), limits, terms=(f"{tmp_path}/terms", "hard")).answer(LINES[0], explain=True)
     assert "grand lady" in answer["translation"].lower()
     assert [step["target"] for step in answer["steps"] if step["term"]] == ["grand lady"]
     (tmp_path / "terms").write_text("a a a a a a a a a a a a\tb\n")
@@ -323,16 +314,16 @@ def test_a_glossary_may_be_served(tmp_path: Path, phrase_run: Path) -> None:  # 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["other={run}"], "both runs are the same"),
-        (["other=nowhere"], "nowhere"),
-        (["host=no.such.host.invalid"], "address"),
-        (["allow=[http://x]"], "allow must name hosts"),
-        (["allow=['']"], "allow must name hosts"),
+        ("other={run}", "both runs are the same"),
+        ("other=nowhere", "nowhere"),
+        ("host=no.such.host.invalid", "address"),
+        ("allow=[http://x]", "allow must name hosts"),
+        ("allow=['']", "allow must name hosts"),
     ],
 )
-def test_what_cannot_be_served_is_refused(phrase_run: Path, given: list[str], message: str) -> None:  # noqa: F811
+def test_what_cannot_be_served_is_refused(phrase_run: Path, given: str, message: str) -> None:  # noqa: F811
     with pytest.raises(InputError, match=message):
-        opened(f"run={phrase_run}", *(one.format(run=phrase_run) for one in given))
+        opened(f"run={phrase_run}", given.format(run=phrase_run))
 
 
 def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: Path) -> None:  # noqa: F811
@@ -347,7 +338,6 @@ def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: 
     with running(opened(phrase, block, f"work={tmp_path / 'work'}")) as server:
         os.rename(tmp_path / "work", tmp_path / "away")
         answer = asked(server, {"text": LINES[0], "explain": True})[1]
-        assert [held["model"] for held in asked(server, None, "health")[1]["runs"]] == ["phrase", "block"]
     assert answer["other"]["translation"]
 
 

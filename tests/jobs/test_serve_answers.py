@@ -8,8 +8,6 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.models.test_every_system import SENTENCES, SYSTEMS
 from xlate import __version__
@@ -34,7 +32,6 @@ def test_steps_cover_the_source_and_make_up_the_target(name: str) -> None:
         for step in steps:
             assert step["target"] == " ".join(answer["target"][slice(*step["target_span"])])
             assert step["source"] == " … ".join(" ".join(words[a:b]) for a, b in step["source_spans"])
-            assert step["orientation"] in ("continues", "swaps", "jumps")
             assert len(step["features"]) <= SHOWN
             sizes = [abs(one["score"]) for one in step["features"]]
             assert sizes == sorted(sizes, reverse=True)
@@ -50,11 +47,6 @@ def test_steps_cover_the_source_and_make_up_the_target(name: str) -> None:
 
 
 LIMITS = Limits(bytes=1000, words=5, nbest=10, texts=3)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +82,7 @@ def test_what_is_asked(body: dict[str, Any], expected: tuple[str, int, bool]) ->
         (b'{"text": "a\\u0085b"}', "control character"),
         (b'{"text": "\\ud800"}', "half a character"),
         (b'{"text": "a", "nbest": 11}', "nbest is out of range"),
+        (b'{"text": "a", "nbest": 0}', "nbest is out of range"),
         (b'{"text": "a", "nbest": true}', "nbest is out of range"),
         (b'{"text": "a", "nbest": 2.0}', "nbest is out of range"),
         (b'{"text": "a", "explain": 1}', "explain must be"),
@@ -133,14 +126,8 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
     if isinstance(value, list):
         short = schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value))
         return short and all(fits(one, schema["items"]) for one in value)
-    big = not isinstance(value, int) or value >= schema.get("minimum", value)
+    big = not isinstance(value, int) or schema.get("minimum", value) <= value <= schema.get("maximum", value)
     return big and value in schema.get("enum", [value])
-
-
-def parts(value: Any) -> list[dict[str, Any]]:
-    """All objects within a JSON value."""
-    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [value] * isinstance(value, dict) + [part for one in within for part in parts(one)]
 
 
 DESCRIBED = openapi(LIMITS)
@@ -148,34 +135,22 @@ SCHEMAS = DESCRIBED["components"]["schemas"]
 
 
 def test_the_description_is_openapi() -> None:
-    assert re.fullmatch(r"3\.1\.\d+", DESCRIBED["openapi"])
-    assert DESCRIBED["info"]["title"]
+    assert DESCRIBED["openapi"].startswith("3.1.")
     assert DESCRIBED["info"]["version"] == __version__
     methods = {path: {method.upper() for method in held} for path, held in DESCRIBED["paths"].items()}
     assert methods == {path: set(allowed) - {"HEAD"} for path, allowed in PATHS.items()}
     operations = [operation for held in DESCRIBED["paths"].values() for operation in held.values()]
     assert len({operation["operationId"] for operation in operations}) == len(operations)
-    for operation in operations:
-        for status, response in operation["responses"].items():
-            assert re.fullmatch(r"[1-5]\d\d", status)
-            assert resolved(response)["description"]
-    for part in parts(DESCRIBED):
-        assert "$ref" not in part or resolved(part)
-        if isinstance(part.get("properties"), dict):
-            assert set(part.get("required", [])) <= set(part["properties"])
-    request = SCHEMAS["Request"]["properties"]
-    assert (request["nbest"]["maximum"], request["text"]["oneOf"][1]["maxItems"]) == (LIMITS.nbest, LIMITS.texts)
-
-
-@pytest.mark.parametrize("body", [{"text": ["a"] * (LIMITS.texts + 1)}, {"text": "a", "nbets": 1}, {"nbest": 1}])
-def test_what_is_refused_does_not_fit_the_description(body: dict[str, Any]) -> None:
-    assert not fits(body, SCHEMAS["Request"])
+    assert all(resolved(response)["description"] for each in operations for response in each["responses"].values())
+    for kind, name in re.findall(r"#/components/(\w+)/(\w+)", json.dumps(DESCRIBED)):
+        assert name in DESCRIBED["components"][kind]
+    for refused in ({"text": ["a"] * 4}, {"text": "a", "nbest": 11}, {"text": "a", "nbets": 1}, {"nbest": 1}):
+        assert not fits(refused, SCHEMAS["Request"])
 
 
 @pytest.mark.parametrize(
     ("host", "origin", "answered"),
     [
-        ("localhost:8000", None, True),
         ("127.0.0.9:1", None, True),
         ("[::1]:8000", None, True),
         ("10.0.0.7:8000", None, True),
@@ -196,11 +171,3 @@ def test_only_known_hosts_and_pages_are_answered(host: str, origin: str | None, 
     with contextlib.nullcontext() if answered else pytest.raises(Refused) as caught:
         check_sender(environ, "10.0.0.7", ["mt.example.org"])
     assert answered or caught.value.status == 403
-
-
-@given(st.dictionaries(st.sampled_from(["text", "nbest", "explain", "x"]), JSON, max_size=4) | JSON)
-def test_any_json_is_a_request_or_refused(value: Any) -> None:
-    with contextlib.suppress(Refused):
-        text, nbest, _ = read_request(json.dumps(value).encode(), LIMITS)
-        assert 1 <= nbest <= LIMITS.nbest
-        assert not any("\n" in one for one in ([text] if isinstance(text, str) else text))

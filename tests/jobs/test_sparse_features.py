@@ -60,15 +60,17 @@ def test_families_are_named_by_parts(asked: str | None, expected: list[int]) -> 
     assert of_families(ALL, asked, FAMILIES) == [ALL[place] for place in expected]
 
 
-@pytest.mark.parametrize(("asked", "near"), [("source_frist", "source_first"), ("top8", "top80"), ("xyz", None)])
-def test_an_unknown_family_names_the_nearest(asked: str, near: str | None) -> None:
+@pytest.mark.parametrize(
+    ("asked", "remedy"),
+    [("source_frist", "did you mean family=source_first?"), ("top8", "did you mean family=top80?"), ("xyz", None)],
+)
+def test_an_unknown_family_names_the_nearest(asked: str, remedy: str | None) -> None:
     with pytest.raises(InputError, match="no such family") as caught:
         of_families(ALL, asked, FAMILIES)
     assert caught.value.expected == "reordering, source_first, top80, pair, plain, WB"
-    assert caught.value.remedy == (f"did you mean family={near}?" if near else None)
-    with pytest.raises(InputError, match="no such family") as caught:
+    assert caught.value.remedy == remedy
+    with pytest.raises(InputError, match=r"no such family(?s:.*)no sparse features"):
         of_families([], asked, [])
-    assert "no sparse features" in str(caught.value)
 
 
 def test_learned_features_keep_their_ids(tmp_path: Path) -> None:
@@ -79,10 +81,9 @@ def test_learned_features_keep_their_ids(tmp_path: Path) -> None:
     weights = Weights(np.zeros(1), sparse_F, ("float",))
     save_weights(tmp_path / "weights.safetensors", {"hierarchical": weights}, features={"hierarchical": index})
     file = load_weights(tmp_path / "weights.safetensors")
-    found = learned_features(file)
-    ids = [feature.feature for feature in found]
-    assert ids == np.flatnonzero(sparse_F).tolist()
-    assert [feature.name for feature in found] == list(index.names(np.array(ids)))
+    found, ids = learned_features(file), np.flatnonzero(sparse_F)
+    assert [feature.feature for feature in found] == ids.tolist()
+    assert [feature.name for feature in found] == list(index.names(ids))
     assert [feature.weight for feature in found] == sparse_F[ids].tolist()
     assert set(families_of(file)) == {feature.family for feature in found}
 
@@ -91,10 +92,8 @@ def test_families_with_the_largest_weights_stand_first_and_small_weights_are_tol
     weights = {"word_pair": (0.00112, -0.00057), "parent_child": (-0.00208,)}
     features = [learned(family, weight) for family, values in weights.items() for weight in values]
     families = by_family(features)
-    assert {family: weights_A.tolist() for family, weights_A in families.items()} == {
-        "parent_child": [-0.00208],
-        "word_pair": [0.00112, -0.00057],
-    }
+    found = [(family, weights_A.tolist()) for family, weights_A in families.items()]
+    assert found == [("parent_child", [-0.00208]), ("word_pair", [0.00112, -0.00057])]
     console, listed = Console(width=100, record=True), strongest(features, 3)
     console.print(family_table(families))
     console.print(strongest_table("strongest", listed, [feature.name for feature in listed]))
@@ -113,15 +112,10 @@ def test_changes_are_by_set_and_name_largest_first() -> None:
     here = [learned("a", 1.0, "x"), learned("a", -2.0, "y"), learned("b", 0.5, "z"), learned("b", 7.0, "s")]
     there = [learned("a", 3.0, "x"), learned("a", -2.5, "y"), learned("b", 4.0, "w"), learned("b", 7.0, "s")]
     found = changes_between(here, [*there, learned("b", 9.0, "z", "other set")])
-    told = [(change.name, change.word, change.size) for change in found]
-    assert told == [
-        ("z", "gone", -9.0),
-        ("w", "gone", -4.0),
-        ("x", "down", -2.0),
-        ("y", "up", 0.5),
-        ("z", "new", 0.5),
+    assert [(change.name, change.word, change.size) for change in found] == [
+        ("z", "gone", -9.0), ("w", "gone", -4.0), ("x", "down", -2.0), ("y", "up", 0.5), ("z", "new", 0.5),
         ("s", "same", 0.0),
-    ]
+    ]  # fmt: skip
 
 
 def test_every_template_and_family_is_explained() -> None:
@@ -150,9 +144,9 @@ def test_features_without_weight_are_counted() -> None:
     none = system.changed(sparse_F=np.zeros_like(system.weights.sparse_F))
     translation = Translator(TokenizedText(), none).translate_line("a b")
     derivation = translation.derivations[0]
-    found = FiredFeatures(none).of(derivation)
-    assert not any(weighted for weighted, _ in found)
-    assert sum(without for _, without in found) > 0
+    weighted, without = zip(*FiredFeatures(none).of(derivation), strict=True)
+    assert not any(weighted)
+    assert sum(without) > 0
     # Then the trace alone explains it.
     assert full_explanation(translation) == none.explain(translation.source, derivation)
 

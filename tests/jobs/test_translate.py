@@ -13,12 +13,7 @@ from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
 from xlate.jobs import translation_parts
 
 SENTENCE = "nirka no holdo va bolko ast ."
-
-
-@pytest.fixture(scope="module")
-def runs(run: Path, phrase_run: Path) -> dict[str, Path]:  # noqa: F811
-    """A run over blocks and one over phrases."""
-    return {"block": run, "phrase": phrase_run}
+TWICE = f"{SENTENCE} {SENTENCE}"
 
 
 def translated(run: Path, folder: Path, lines: list[str], *more: str) -> list[str]:  # noqa: F811
@@ -28,16 +23,17 @@ def translated(run: Path, folder: Path, lines: list[str], *more: str) -> list[st
     return (folder / "out").read_text().splitlines()
 
 
-@pytest.mark.parametrize("model", ["block", "phrase"])
 def test_a_long_line_is_translated_in_pieces_that_are_named(
-    runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str
+    phrase_run: Path,  # noqa: F811
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
     copied = [f"w{n}" for n in range(41)]
-    lines = [SENTENCE, f"{SENTENCE} {SENTENCE}", " ".join(copied)]
-    whole = translated(runs[model], tmp_path, [SENTENCE, *lines[2:]])
+    lines = [SENTENCE, TWICE, " ".join(copied)]
+    whole = translated(phrase_run, tmp_path, [SENTENCE, *lines[2:]])
     assert "translated in" not in caplog.text
-    out = translated(runs[model], tmp_path, lines, "decoder.max_words=8", "nbest=3", f"nbest_out={tmp_path / 'n'}")
+    out = translated(phrase_run, tmp_path, lines, "decoder.max_words=8", "nbest=3", f"nbest_out={tmp_path / 'n'}")
     assert "line 2: 14 words, more than decoder.max_words=8: translated in 2 pieces; its n-best list" in caplog.text
     assert "line 3: 41 words, more than decoder.max_words=8: translated in 6 pieces" in caplog.text
     assert "line 1" not in caplog.text
@@ -50,9 +46,8 @@ def test_a_long_line_is_translated_in_pieces_that_are_named(
     assert next(row[1].lower() for row in listed if row[0] == "1") == out[1].lower()
 
 
-def test_a_long_line_has_no_lattice(runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    long = " ".join([SENTENCE] * 2)
-    out = translated(runs["phrase"], tmp_path, [long, SENTENCE], "decoder.max_words=8", f"lattice_out={tmp_path / 'l'}")
+def test_a_long_line_has_no_lattice(phrase_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:  # noqa: F811
+    out = translated(phrase_run, tmp_path, [TWICE, SENTENCE], "decoder.max_words=8", f"lattice_out={tmp_path / 'l'}")
     assert len(out) == 2
     assert out[0]
     assert sorted(path.name for path in (tmp_path / "l").iterdir()) == ["1.fst", "words.txt", "xlate-lattices.json"]
@@ -60,7 +55,7 @@ def test_a_long_line_has_no_lattice(runs: dict[str, Path], tmp_path: Path, caplo
 
 
 def test_tasks_translate_the_parts_of_a_file(
-    runs: dict[str, Path],
+    phrase_run: Path,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -70,60 +65,52 @@ def test_tasks_translate_the_parts_of_a_file(
     monkeypatch.setattr(translation_parts, "PART", 3)
     lists, lines = tmp_path / "n", [SENTENCE, "", "zzz . .", ". . .", SENTENCE]
     given = "nbest=3", f"nbest_out={lists}"
-    whole = translated(runs["phrase"], tmp_path, lines, *given), lists.read_bytes()
+    whole = translated(phrase_run, tmp_path, lines, *given), lists.read_bytes()
     box = *given, "cluster=box", "cluster.workers=2"
-    assert (translated(runs["phrase"], tmp_path, lines, *box), lists.read_bytes()) == whole
+    with monkeypatch.context() as stopped:
+        stopped.setattr(translation_parts.shutil, "rmtree", lambda *_, **__: None)
+        assert (translated(phrase_run, tmp_path, lines, *box), lists.read_bytes()) == whole
     assert caplog.text.count("3 of 20 words unknown") == 2
-    assert not list(tmp_path.glob("*.parts*"))
     # What a stopped command has finished is used.
-    monkeypatch.setattr(translation_parts.shutil, "rmtree", lambda *_, **__: None)
-    translated(runs["phrase"], tmp_path, lines, *box)
     (kept,) = tmp_path.glob("out.parts-*")
     (kept / "0.txt").write_text("kept\n" * 3)
     (kept / "3.txt").unlink()
-    assert translated(runs["phrase"], tmp_path, lines, *box) == ["kept"] * 3 + whole[0][3:]
+    assert translated(phrase_run, tmp_path, lines, *box) == ["kept"] * 3 + whole[0][3:]
+    assert not list(tmp_path.glob("*.parts*"))
     # Each line needs a target, and the input is read several times.
     (tmp_path / "target").write_text("a\n" * 6)
-    asked = ["translate", f"run={runs['phrase']}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}", *box]
+    asked = ["translate", f"run={phrase_run}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}", *box]
     assert "5 lines in" in refused(*asked, f"target={tmp_path / 'target'}")
     os.mkfifo(tmp_path / "pipe")
     assert "can be read only once" in refused(*asked, f"input={tmp_path / 'pipe'}")
-    assert "cluster= translates files" in refused("translate", f"run={runs['phrase']}", "cluster=box")
+    assert "cluster= translates files" in refused("translate", f"run={phrase_run}", "cluster=box")
 
 
-def test_a_long_line_is_not_forced(runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    first = translated(runs["phrase"], tmp_path, [SENTENCE])[0]
+def test_a_long_line_is_not_forced(phrase_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:  # noqa: F811
+    first = translated(phrase_run, tmp_path, [SENTENCE])[0]
     (tmp_path / "target").write_text(f"{first} {first}\n{first}\n")
-    lines = [" ".join([SENTENCE] * 2), SENTENCE]
     given = "decoder.max_words=8", f"target={tmp_path / 'target'}", "processes=2"
-    out = translated(runs["phrase"], tmp_path, lines, *given)
+    out = translated(phrase_run, tmp_path, [TWICE, SENTENCE], *given)
     assert out == ["", first]
     assert "line 1: 14 words, more than decoder.max_words=8: not forced" in caplog.text
     assert "1 of 2 targets cannot be reached" in caplog.text
 
 
-def test_a_trace_of_pieces(runs: dict[str, Path], tmp_path: Path, remarked: Said) -> None:
-    (tmp_path / "in").write_text(f"{SENTENCE} {SENTENCE}\n")
-    for run in runs.values():  # noqa: F402
-        given = [f"run={run}", f"input={tmp_path / 'in'}", "decoder.max_words=8", "trace=true"]
+def test_a_trace_of_pieces(run: Path, phrase_run: Path, tmp_path: Path, remarked: Said) -> None:  # noqa: F811
+    (tmp_path / "in").write_text(f"{TWICE}\n")
+    for one in (run, phrase_run):
+        given = [f"run={one}", f"input={tmp_path / 'in'}", "decoder.max_words=8", "trace=true"]
         assert "14)" in remarked("translate", *given)
 
 
-def test_unknown_words_are_counted(runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_words_are_counted(phrase_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:  # noqa: F811
     caplog.set_level("INFO")
-    translated(runs["block"], tmp_path, [". . .", "", "zzz . .", ". . ."], "processes=2")
+    translated(phrase_run, tmp_path, [". . .", "", "zzz . .", ". . ."], "processes=2")
     assert "1 of 9 words unknown (11.1 %), not translated" in caplog.text
     assert "warning" not in caplog.text
     caplog.clear()
-    translated(runs["block"], tmp_path, ["zzz yyy xxx", ". . . .", "www vvv"])
+    translated(phrase_run, tmp_path, ["zzz yyy xxx", ". . . .", "www vvv"])
     assert "warning: 5 of 9 words unknown (55.6 %)" in caplog.text
     caplog.clear()
-    translated(runs["block"], tmp_path, ["", ""])
+    translated(phrase_run, tmp_path, ["", ""])
     assert "unknown" not in caplog.text
-
-
-def test_search_settings_are_those_of_the_runs_decoder(runs: dict[str, Path], refused: Said) -> None:
-    for model, key in (("block", "pop_limit"), ("phrase", "beam")):
-        seen = refused("translate", f"run={runs[model]}", f"decoder.{key}=3")
-        assert f"seen:     decoder.{key}" in seen
-        assert "did you mean decoder." in seen

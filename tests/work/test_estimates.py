@@ -54,7 +54,6 @@ def with_copies(prepared: WorkDirectory, group_S: np.ndarray) -> WorkDirectory:
 def test_folds_hold_all_copies(prepared: WorkDirectory) -> None:
     group_S = np.arange(len(prepared.copies))
     group_S[100:150] = group_S[:50]
-    assert (group_S != np.arange(len(group_S))).sum() == 50
     folds = Folds.of_events(with_copies(prepared, group_S), FOLDS)
     assert folds.numbers == list(range(FOLDS))
     assert np.array_equal(folds.fold_S[100:150], folds.fold_S[:50])
@@ -63,7 +62,6 @@ def test_folds_hold_all_copies(prepared: WorkDirectory) -> None:
     config = load(TrainConfig, "train", ["model=phrase", "work=w"])
     phrase_fold_I = PhraseLists(config, with_copies(prepared, group_S), Path(), FOLDS).fold_I
     assert np.array_equal(phrase_fold_I, folds.fold_S)
-    assert np.bincount(folds.fold_S).max() - np.bincount(folds.fold_S).min() <= 1
 
 
 def test_in_no_folds_only_what_is_held_out_is_unseen(prepared: WorkDirectory) -> None:
@@ -125,15 +123,11 @@ def test_matches_of_a_fold_are_of_blocks_that_stand_elsewhere(without: WithoutFo
     assert 0 < len(part) < len(every)
     assert len(part.offsets_S1) == len(matches.offsets_S1)
     assert set(np.unique(part.sentence_M)) <= set(folds.rows(1).tolist())
-    assert known_B[part.block_M].all()
-    kept = [tuple(row) for row, known in zip(every.rows_M5.tolist(), known_B[every.block_M], strict=True) if known]
-    assert [tuple(row) for row in part.rows_M5.tolist()] == kept
+    assert np.array_equal(part.rows_M5, every.rows_M5[known_B[every.block_M]])
 
 
 def test_a_text_of_copies_cannot_be_cut_into_folds(prepared: WorkDirectory) -> None:
     copies = with_copies(prepared, np.zeros(len(prepared.copies), np.int64))
-    with pytest.raises(InputError, match="cannot be divided into folds") as error:
+    with pytest.raises(InputError, match=r"cannot be divided into folds(?s:.*)model\.folds=0"):
         Folds.of_events(copies, FOLDS)
-    assert error.value.remedy is not None
-    assert "model.folds=0" in error.value.remedy
     assert Folds.of_events(copies, 0).numbers == [WHOLE]

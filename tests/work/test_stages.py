@@ -7,9 +7,8 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +39,9 @@ def made(work: Path, text: str = "x", number: int = 1) -> bool:
 
 
 def test_an_unchanged_stage_is_not_run_again_and_a_changed_one_is_replaced(tmp_path: Path) -> None:
-    first = run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
-    again = run_stage(tmp_path, "one", {"a": 1}, writes("y", []))
-    assert (first.identity, first.figures) == (again.identity, again.figures)
-    assert again.figures == {"size": 1}
+    first, again = (run_stage(tmp_path, "one", {"a": 1}, writes(text, [])) for text in "xy")
+    assert first.identity == again.identity
+    assert first.figures == again.figures == {"size": 1}
     assert (tmp_path / "one" / "out.txt").read_text() == "x"
     assert made(tmp_path, "yy", 2)
     assert (tmp_path / "one" / "out.txt").read_text() == "yy"
@@ -110,9 +108,8 @@ def test_a_damaged_marker_means_not_finished(tmp_path: Path) -> None:
     assert made(tmp_path)
 
 
-def test_identity_ignores_key_order_but_not_values() -> None:
-    assert identity_of({"a": 1, "b": 2}) == identity_of(json.loads('{"b": 2, "a": 1}'))
-    assert identity_of({"a": 1}) != identity_of({"a": 2})
+def test_identity_ignores_key_order() -> None:
+    assert identity_of({"a": 1, "b": 2}) == identity_of({"b": 2, "a": 1})
 
 
 @pytest.mark.parametrize("text", ["[]", "\xff", '{"layout": 2, "identity": 1, "figures": {}, "seconds": 1}'])
@@ -128,8 +125,16 @@ def test_a_marker_that_is_not_ours_is_refused_and_nothing_removed(tmp_path: Path
     assert (tmp_path / "one" / "out.txt").read_text() == "x"
 
 
-@pytest.mark.parametrize("damage", ["flip", "no folder", "earlier version"])
-def test_a_stage_whose_arrays_are_damaged_is_made_again(tmp_path: Path, damage: str) -> None:
+def flip(folder: Path) -> None:
+    (folder / "x.npy").write_bytes((folder / "x.npy").read_bytes()[:-1] + b"x")
+
+
+def make_older(folder: Path) -> None:
+    (folder / "header.json").write_text('{"format": "xlate phrase table 1"}')
+
+
+@pytest.mark.parametrize("damage", [flip, shutil.rmtree, make_older])
+def test_a_stage_whose_arrays_are_damaged_is_made_again(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     calls: list[str] = []
 
     def build(folder: Path) -> dict[str, Any]:
@@ -137,20 +142,13 @@ def test_a_stage_whose_arrays_are_damaged_is_made_again(tmp_path: Path, damage: 
         save_arrays(folder / "deep" / "table", "table", {"x": np.arange(9)})
         return {}
 
-    run_stage(tmp_path, "one", {"a": 1}, build)
-    run_stage(tmp_path, "one", {"a": 1}, build)
-    assert calls == ["x"]
     folder = tmp_path / "one" / "deep" / "table"
-    if damage == "flip":
-        (folder / "x.npy").write_bytes((folder / "x.npy").read_bytes()[:-1] + b"x")
-    elif damage == "no folder":
-        shutil.rmtree(folder)
-    else:
-        (folder / "header.json").write_text('{"format": "xlate phrase table 1"}')
-    run_stage(tmp_path, "one", {"a": 1}, build)
-    run_stage(tmp_path, "one", {"a": 1}, build)
-    assert calls == ["x", "x"]
-    assert open_arrays(folder, "table", {"x": ("<i8", 1)})["x"].tolist() == list(range(9))
+    for wanted in (1, 2):
+        for _ in range(2):
+            run_stage(tmp_path, "one", {"a": 1}, build)
+        assert len(calls) == wanted
+        assert open_arrays(folder, "table", {"x": ("<i8", 1)})["x"].tolist() == list(range(9))
+        damage(folder)
 
 
 @pytest.mark.parametrize("cores", [1, 2])
@@ -161,18 +159,8 @@ def test_results_come_in_order_from_as_many_processes_as_there_are_cores(
     found = stages.side_by_side([lambda n=n: (n, os.getpid()) for n in range(4)])  # type: ignore[misc]
     assert [number for number, _ in found] == [0, 1, 2, 3]
     processes = {process for _, process in found}
-    assert len(processes) <= min(cores, 4)
+    assert len(processes) <= cores
     assert (os.getpid() in processes) == (cores == 1)
-
-
-def test_what_a_part_raises_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "cores", lambda: 2)
-
-    def fails() -> None:
-        raise InputError("bad", file="f", line=1)
-
-    with pytest.raises(InputError, match="f:1: bad"):
-        stages.side_by_side([lambda: None, fails])
 
 
 def test_when_one_part_fails_the_others_are_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,21 +185,17 @@ def write_number(_: Path, made_from: Mapping[str, Any], folder: Path) -> dict[st
 
 
 @pytest.mark.parametrize("cluster", [ClusterConfig(), BoxConfig(workers=2)])
-def test_parts_that_are_finished_are_left_alone(
+def test_only_parts_that_are_not_finished_are_made(
     cluster: ClusterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     parts = {f"parts/{number}": {"number": number} for number in range(3)}
-    run_stage(tmp_path, "parts/1", parts["parts/1"], partial(write_number, tmp_path, parts["parts/1"]))
+    stages.make_parts(tmp_path, ClusterConfig(), write_number, {"parts/1": {"number": 1}}, "numbers")
     before = (tmp_path / "parts/1/stage.json").stat().st_mtime_ns
     for _ in range(2):
         stages.make_parts(tmp_path, cluster, write_number, parts, "numbers")
         assert [(tmp_path / name / "number").read_text() for name in parts] == ["0", "1", "2"]
     assert (tmp_path / "parts/1/stage.json").stat().st_mtime_ns == before
-
-
-def test_a_part_of_something_else_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "cores", lambda: 1)
-    for number in (1, 2):
-        stages.make_parts(tmp_path, ClusterConfig(), write_number, {"parts/0": {"number": number}}, "numbers")
-        assert (tmp_path / "parts/0/number").read_text() == str(number)
+    # One that was made of something else is made again.
+    stages.make_parts(tmp_path, ClusterConfig(), write_number, {"parts/1": {"number": 7}}, "numbers")
+    assert (tmp_path / "parts/1/number").read_text() == "7"

@@ -24,14 +24,10 @@ from tests.test_phrase_system_end_to_end import FEW, SEARCH
 from xlate.jobs.train import tuning
 
 COMMON = ["train", "work=work", "run=run", "model=phrase", *FEW, *SEARCH]
-LISTS = [
-    "loss.tune.rounds=1",
-    "loss.lists.rounds=2",
-    "loss.lists.folds=2",
-    "loss.lists.nbest=5",
-    "loss.lists.shard=15",
-    "loss.lists.epochs=1",
-]
+LISTS = (
+    "loss=xbleu sparse=local loss.tune.rounds=1 loss.lists.rounds=2 loss.lists.folds=2 loss.lists.nbest=5 "
+    "loss.lists.shard=15 loss.lists.epochs=1"
+)
 # The dev set has thirty sentences: four parts.
 SMALL_PARTS = """
 import sys
@@ -59,7 +55,7 @@ class Job:
 
 SHARDS = "work/lists/*/fold-*/shard-*"
 JOBS = {
-    "lists": Job(["loss=xbleu", "sparse=local", *LISTS], SHARDS, SHARDS),
+    "lists": Job(LISTS.split(), SHARDS, SHARDS),
     "mira": Job(["loss=mira", "sparse=local"]),
     "mert": Job(["loss=mert", "loss.tune.restarts=2"]),
     "pro": Job(["loss=pro", "loss.tune.metric='bleu:1,chrf:1'", "loss.tune.processes=2"]),

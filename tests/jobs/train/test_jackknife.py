@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,12 +47,12 @@ class ToyFolds:
         """There is nothing to remove."""
 
 
-def jackknife(folder: Path, **given: int) -> tuple[Jackknife, ToyFolds]:
+def jackknife(folder: Path) -> tuple[Jackknife, ToyFolds]:
     work: Any = SimpleNamespace(
         path=folder, training_sentence=lambda s: [str(s)], training_references=lambda s: REFERENCES[s]
     )
     models, weights = ToyFolds(), Weights(np.ones(1), np.zeros(0), ("f",))
-    settings = FoldedListsConfig(folds=2, shard=2, **given)
+    settings = FoldedListsConfig(folds=2, shard=2)
     return Jackknife(work, models, weights, PhraseSearch(algorithm="stack"), settings), models
 
 
@@ -69,22 +68,16 @@ def test_every_sentence_is_decoded_by_the_system_without_its_fold(tmp_path: Path
     assert sorted(lists.sentence_I.tolist()) == [0, 1, 2, 3, 4]
 
 
-def test_only_the_shards_that_are_missing_are_decoded_again(tmp_path: Path) -> None:
-    jackknife(tmp_path)[0].decode()
-    made, models = jackknife(tmp_path)
-    # The second shard of fold 0 has its third sentence.
-    shutil.rmtree(made.folder / "fold-0" / "shard-0001")
-    made.decode()
-    assert models.decoded == [(0, 4)]
-
-
 def test_parts_of_a_fold_are_decoded_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xlate.jobs.train.jackknife.PART", 1)
     made, models = jackknife(tmp_path)
     assert made.missing() == [(0, 0), (0, 1), (1, 0)]
-    made.decode_part(0, 1, 1)
-    assert models.decoded == [(0, 4)]
-    assert made.missing() == [(0, 0), (1, 0)]
+    made.decode_part(0, 0, 1)
+    assert models.decoded == [(0, 1), (0, 3)]
+    assert made.missing() == [(0, 1), (1, 0)]
+    # What is there is not decoded again.
+    made.decode_part(0, 0, 2)
+    assert made.missing() == [(1, 0)]
     made.decode()
     assert made.missing() == []
     assert sorted(models.decoded) == EVERY

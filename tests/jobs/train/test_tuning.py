@@ -16,8 +16,8 @@ def tuned_on(folder: Path, source: str, *references: str) -> TuneConfig:
     names = []
     for number, text in enumerate(references):
         (folder / f"ref{number}").write_text(text, encoding="utf-8")
-        names.append(str(folder / f"ref{number}"))
-    return TuneConfig(source=str(folder / "source"), references=names)
+        names.append(f"{folder}/ref{number}")
+    return TuneConfig(source=f"{folder}/source", references=names)
 
 
 def test_lines_without_words_or_with_too_many_are_left_out(tmp_path: Path) -> None:
