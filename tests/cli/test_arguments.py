@@ -107,14 +107,11 @@ def test_lists_get_their_brackets(given_override: str, single: str, sweep: str) 
     assert with_brackets([given_override], ScoreConfig, sweep=True) == [sweep]
 
 
+SENTENCES = ["Der, die", "a=b, c", "[1] und [2]", "{a: b}", "It's 3", "true", "choice(a,b)", " ein "]
+
+
 @pytest.mark.parametrize(
-    "sentence", ["Der, die", "a=b, c", "[1] und [2]", "{a: b}", "It's 3", "true", "choice(a,b)", " ein "]
+    ("given", "value"), [*((one, one) for one in SENTENCES), ("'Ein, Mann'", "Ein, Mann"), ("null", None)]
 )
-def test_a_sentence_needs_no_quotes(sentence: str) -> None:
-    (override,) = read_words([f"sentence={sentence}"]).overrides
-    assert load(InspectConfig, "inspect", ["run=r", override]).sentence == sentence
-
-
-@pytest.mark.parametrize(("given", "value"), [("sentence='Ein, Mann'", "Ein, Mann"), ("sentence=null", None)])
-def test_a_sentence_may_be_quoted_or_null(given: str, value: str | None) -> None:
-    assert load(InspectConfig, "inspect", ["run=r", *read_words([given]).overrides]).sentence == value
+def test_a_sentence_needs_no_quotes(given: str, value: str | None) -> None:
+    assert load(InspectConfig, "inspect", ["run=r", *read_words([f"sentence={given}"]).overrides]).sentence == value

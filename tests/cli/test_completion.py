@@ -15,7 +15,7 @@ import pytest
 
 import xlate
 from tests.commands import Said
-from xlate.cli.completion import SHELLS, candidates, with_paths
+from xlate.cli.completion import SHELLS, candidates
 from xlate.cli.main import main
 
 
@@ -30,25 +30,21 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("sweep")
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("translate run=runs/a-sweep/loss.eta=0.01,se", "run=runs/a-sweep/loss.eta=0.01,seed=1/"),
-        ("score hyp=runs/a-sweep/loss.eta=0.01,seed=1/te", "hyp=runs/a-sweep/loss.eta=0.01,seed=1/test.hyp"),
-        ("report runs/a-sweep/loss.eta=0.01,se", "runs/a-sweep/loss.eta=0.01,seed=1/"),
-        ("translate run=runs/a,model=fl", "run=runs/a,model=floats/"),
-        ("report runs/a,model=floats ou", "out="),
-    ],
-)
-def test_paths_that_sweeps_make_are_completed(line: str, found: str) -> None:
-    assert candidates(f"xlate {line}") == [found]
+RUN = "runs/a-sweep/loss.eta=0.01,seed=1"
 
 
 @pytest.mark.usefixtures("sweep")
 @pytest.mark.parametrize(
     ("line", "found"),
     [
+        ("translate run=runs/a-sweep/loss.eta=0.01,se", [f"run={RUN}/"]),
+        (f"score hyp={RUN}/te", [f"hyp={RUN}/test.hyp"]),
+        (f"score ref=[runs/a,model=floats,{RUN}/te", [f"ref=[runs/a,model=floats,{RUN}/test.hyp"]),
+        (f"nbest check merge=[ours={RUN}/te", [f"merge=[ours={RUN}/test.hyp"]),
+        (f"translate run=ours={RUN}/te", []),
+        ("report runs/a-sweep/loss.eta=0.01,se", [f"{RUN}/"]),
+        ("translate run=runs/a,model=fl", ["run=runs/a,model=floats/"]),
+        ("report runs/a,model=floats ou", ["out="]),
         ("prepare data.train_source=", ["data.train_source=runs/", "data.train_source=work/"]),
         ("train los", ["loss=", "loss."]),
         ("train work=", ["work=runs/", "work=work/"]),
@@ -69,13 +65,14 @@ def test_paths_that_sweeps_make_are_completed(line: str, found: str) -> None:
         ("tr", ["train", "translate"]),
     ],
 )
-def test_values_are_those_that_a_key_may_have(line: str, found: list[str]) -> None:
+def test_what_may_follow_a_line(line: str, found: list[str]) -> None:
     assert candidates(f"xlate {line}") == found
 
 
-def test_keys_follow_what_is_chosen_by_a_path_that_looks_like_a_key(sweep: Path) -> None:
+@pytest.mark.usefixtures("sweep")
+def test_keys_follow_what_is_chosen_by_a_path_that_looks_like_a_key() -> None:
     """A path with `=` is quoted for Hydra, which would otherwise know no more of what is chosen before."""
-    words = candidates("xlate train loss=mira base=runs/a-sweep/loss.eta=0.01,seed=1 loss.tune.r")
+    words = candidates(f"xlate train loss=mira base={RUN} loss.tune.r")
     assert words == ["loss.tune.references=", "loss.tune.rounds="]
 
 
@@ -127,11 +124,9 @@ def _read_until(terminal: int, mark: str, end: str = "") -> str:
 @pytest.mark.usefixtures("command")
 @pytest.mark.parametrize("before", ["", "COMP_WORDBREAKS=${COMP_WORDBREAKS//=}"])
 def test_bash_puts_values_behind_their_key(sweep: Path, before: str) -> None:
-    whole = "translate run=runs/a-sweep/loss.eta=0.01,seed=1/"
-    assert typed(sweep, before, "xlate translate run=runs/a-sweep/loss.eta=0.01,se\t") == whole
-    assert (
-        typed(sweep, before, "xlate train loss.tune.metric=bleu:1,ch\t").split()[-1] == "loss.tune.metric=bleu:1,chrf"
-    )
+    path, metric = "translate run=runs/a-sweep/loss.eta=0.01,se", "train loss.tune.metric=bleu:1,ch"
+    assert typed(sweep, before, f"xlate {path}\t") == f"translate run={RUN}/"
+    assert typed(sweep, before, f"xlate {metric}\t") == f"{metric}rf"
 
 
 @pytest.mark.usefixtures("command")
@@ -139,7 +134,7 @@ def test_bash_puts_values_behind_their_key(sweep: Path, before: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "whole"),
     [
-        ("trans\t run=runs/a-sweep/l\t", "translate run=runs/a-sweep/loss.eta=0.01,seed=1/"),
+        ("trans\t run=runs/a-sweep/l\t", f"translate run={RUN}/"),
         ("train loss=mir\t", "train loss=mira"),
     ],
 )
@@ -154,7 +149,7 @@ def test_zsh_completes_words_and_values(sweep: Path, keys: str, whole: str) -> N
     [
         ("trans", ["translate"]),
         ("train loss=mir", ["loss=mira"]),
-        ("report runs/a-sweep/l", ["runs/a-sweep/loss.eta=0.01,seed=1/"]),
+        ("report runs/a-sweep/l", [f"{RUN}/"]),
     ],
 )
 def test_fish_completes_words_and_values(sweep: Path, line: str, found: list[str]) -> None:
@@ -167,13 +162,3 @@ def test_the_script_of_each_shell_is_printed(printed: Said) -> None:
     for shell, part in (("bash", "complete -F"), ("zsh", "compdef _xlate xlate"), ("fish", "complete -c xlate")):
         assert part in printed("-q", "completion", shell)
     assert main(["completion", "tcsh"]) == 2
-
-
-def test_paths_may_hold_what_stands_between_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "runs" / "eta=0.01,seed=1").mkdir(parents=True)
-    (tmp_path / "seed.txt").touch()
-    assert with_paths("run=runs/eta=0.01,se") == ["run=runs/eta=0.01,seed=1/"]
-    assert with_paths("ref=[runs/eta=0.01,seed=1,se") == ["ref=[runs/eta=0.01,seed=1,seed.txt"]
-    assert with_paths("merge=[ours=se") == ["merge=[ours=seed.txt"]
-    assert with_paths("run=ours=se") == []

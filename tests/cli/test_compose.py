@@ -65,13 +65,10 @@ def asked(*overrides: str) -> TranslateConfig:
     return config
 
 
-def test_a_configuration_is_the_same_with_a_job_of_hydra_and_without() -> None:
+@pytest.mark.parametrize(("wrong", "seen"), [("nbset=3", "nbset"), ("nbest=x", "nbest"), ("nbest=1,2", "nbest")])
+def test_settings_and_errors_are_the_same_with_a_job_of_hydra_and_without(wrong: str, seen: str) -> None:
     given = ("run=a b", "nbest=3", "decoder.beam=7")
     assert asked(*given) == asked(*given, "hydra.verbose=false")
-
-
-@pytest.mark.parametrize(("wrong", "seen"), [("nbset=3", "nbset"), ("nbest=x", "nbest"), ("nbest=1,2", "nbest")])
-def test_errors_are_the_same_with_a_job_of_hydra_and_without(wrong: str, seen: str) -> None:
     said = []
     for more in ((), ("hydra.verbose=false",)):
         with pytest.raises(InputError) as error:

@@ -24,10 +24,7 @@ def test_usage_lists_every_command(printed: Said) -> None:
     assert all(name in text for name in COMMANDS)
 
 
-VERSIONS = ["--version", "-v --version", "-q -V", *(f"{name} --version" for name in (*COMMANDS, "completion"))]
-
-
-@pytest.mark.parametrize("asked", VERSIONS)
+@pytest.mark.parametrize("asked", ["--version", "-q -V", "train --version", "completion --version"])
 def test_version(asked: str, printed: Said) -> None:
     assert printed(*asked.split()) == f"xlate {__version__}\n"
 
@@ -127,14 +124,6 @@ def test_a_program_error_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["train"])
 
 
-def test_a_run_of_a_sweep_is_opened_by_its_path(tmp_path: Path, refused: Said) -> None:
-    run = tmp_path / "loss=pro,seed=1"
-    run.mkdir()
-    assert "config.yaml" in refused("translate", f"run={run}")
-    assert "absent=pro/config.yaml: not a run directory" in refused("translate", f"run={tmp_path}/absent=pro")
-    assert "quotes" in refused("translate", f"run={tmp_path}/absent=pro,seed=1")
-
-
 def test_outputs_in_folders_of_sweeps_stand_in_lists_without_quotes(
     tmp_path: Path, printed: Said, refused: Said
 ) -> None:
@@ -147,18 +136,6 @@ def test_outputs_in_folders_of_sweeps_stand_in_lists_without_quotes(
         "score", f"hyp=[{outputs[0]},{outputs[1]}]", f"ref={outputs[2]}", "measures=[bleu]"
     )
     assert "quotes" in refused("score", f"hyp=[{outputs[0]},{tmp_path}/absent=1]", f"ref={outputs[2]}")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["train", "--cfg", "job", "loss.eta=0.5"],
-        ["train", "loss.eta=0.5", "--cfg", "job"],
-        ["-v", "-c", "job", "train", "loss.eta=0.5"],
-    ],
-)
-def test_options_stand_anywhere(arguments: list[str], printed: Said) -> None:
-    assert "eta: 0.5" in printed(*arguments)
 
 
 def test_words_of_a_command_and_values_of_options_are_told_apart(printed: Said) -> None:

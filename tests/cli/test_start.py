@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import succeed
-from tests.test_end_to_end import work  # noqa: F401
-from tests.test_phrase_system_end_to_end import PHRASE
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
 from xlate import __version__
 
 HEAVY = ("torch", "sacrebleu", "tensorboard", "pandas", "matplotlib", "scipy", "nltk", "thot")
@@ -43,24 +42,15 @@ def test_help_and_configuration_need_no_models(arguments: list[str]) -> None:
     assert imported(arguments, (*HEAVY, "sacremoses", "xlate.models", "xlate.jobs.translate")) == "[]"
 
 
-def test_translating_needs_neither_pytorch_nor_other_systems(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    run = tmp_path / "run"
-    succeed("train", f"work={work}", f"run={run}", "model=floats", "loss=uniform", "dev_sentences=2")
+def test_translating_needs_neither_pytorch_nor_other_systems(run: Path) -> None:  # noqa: F811
     others = ("xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice", "rich")
-    given = "a b\n"
-    assert imported(["translate", f"run={run}"], (*HEAVY, *others), given) == "[]"
+    assert imported(["translate", f"run={run}"], (*HEAVY, *others), "a b\n") == "[]"
 
 
-def test_translating_with_phrases_needs_nothing_of_training(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    run = tmp_path / "run"
-    succeed("train", f"work={work}", f"run={run}", *PHRASE, "loss=mira", "loss.tune.rounds=1")
-    others = (
-        "xlate.models.context.classifiers",
-        "xlate.models.tuned",
-        "xlate.candidates.lists",
-        "xlate.phrases.blocks",
-    )
-    assert imported(["translate", f"run={run}"], (*HEAVY, *others, "rich"), "a b\n") == "[]"
+def test_translating_with_phrases_needs_nothing_of_training(phrase_run: Path) -> None:  # noqa: F811
+    training = ("xlate.models.context.classifiers", "xlate.models.tuned", "xlate.candidates.lists")
+    others = (*HEAVY, *training, "xlate.phrases.blocks", "rich")
+    assert imported(["translate", f"run={phrase_run}"], others, "a b\n") == "[]"
 
 
 def test_the_package_is_the_command() -> None:

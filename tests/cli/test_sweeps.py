@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.clusters import BOX, SLOW, reached
-from tests.commands import Capture, Said, events_of, succeed
-from tests.test_end_to_end import run, work  # noqa: F401
+from tests.commands import Capture, Said, succeed
+from tests.report.examples import make_run
+from tests.test_end_to_end import work  # noqa: F401
 from xlate.cli.arguments import read_words
 from xlate.cli.main import main
 from xlate.cli.train import expand, in_sweep
@@ -18,7 +19,23 @@ from xlate.cli.train import run as train_without_hydra
 from xlate.config.choices import folder_name
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import config_of_run
+from xlate.config.stored import identity_of_training
+
+Trainings = list[tuple[TrainConfig, list[str]]]
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> Trainings:
+    """Trainings, as their settings and overrides, that are finished at once; later ones have a higher BLEU."""
+    begun: Trainings = []
+
+    def train(config: TrainConfig, folder: Path, given: list[str], *_: object) -> None:
+        begun.append((config, given))
+        make_run(folder, identity_of_training(config), {"finished": True, "dev_bleu": 30.0 + len(begun)})
+
+    monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
+    monkeypatch.setattr("xlate.jobs.train.train.train", train)
+    return begun
 
 
 def expanded(*arguments: str) -> list[str]:
@@ -75,32 +92,28 @@ def write_rows(folder: Path, rows: dict[int, str]) -> list[str]:
     return ["-m", f"experiment={names}", "--config-dir", str(folder / "mine"), f"run={folder / 'sweep'}"]
 
 
-def test_rows_over_seeds_start_from_the_row_of_their_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_over_seeds_start_from_the_row_of_their_seed(tmp_path: Path, trainings: Trainings) -> None:
     """Row 2 has row 1 of its own seed as its base, in the folder that row 1 has in the sweep."""
-    bases: list[str | None] = []
-    monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
-    monkeypatch.setattr("xlate.jobs.train.train.train", lambda config, *_: bases.append(config.base))
     sweep = write_rows(tmp_path, {1: "base: null", 2: "base: '{sweep}/experiment=p/t-row1'"})
     succeed("train", *sweep, "seed=1,2", "work=w")
+    bases = [config.base for config, _ in trainings]
     assert bases == [None, None, *(f"{tmp_path}/sweep/experiment=p/t-row1,seed={seed}" for seed in (1, 2))]
 
 
+@pytest.mark.usefixtures("trainings")
 def test_names_of_runs_differ_when_their_settings_do(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    printed: Said,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Said
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine" / "decoder").mkdir(parents=True)
     choice = tmp_path / "mine" / "decoder" / "own.yaml"
-    few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}", "checkpoint_seconds=5"]
+    choice.parent.mkdir(parents=True)
+    few = ["model=floats", "loss=uniform", "dev_sentences=2", "work=work/w", "checkpoint_seconds=5"]
     folders = []
-    for more in ([], ["seed=2"], ["decoder=own"], ["decoder=own"]):
-        choice.write_text(f"defaults: [mon, _self_]\nbeam: {10 if len(folders) < 3 else 11}\n")
+    for more, beam in (([], 10), (["seed=2"], 10), (["decoder=own"], 10), (["decoder=own"], 11)):
+        choice.write_text(f"defaults: [mon, _self_]\nbeam: {beam}\n")
         folders.append(printed("train", *more, *few, "--config-dir", "mine").strip())
-    name = f"runs/{work.name},dev_sentences=2,loss=uniform,model=floats"
-    assert folders[:3] == [name, f"{name},seed=2", f"runs/{work.name},decoder=own,{name.partition(',')[2]}"]
+    name = "dev_sentences=2,loss=uniform,model=floats"
+    assert folders[:3] == [f"runs/w,{name}", f"runs/w,{name},seed=2", f"runs/w,decoder=own,{name}"]
     # The same words with another meaning: the file of the choice was changed.
     assert folders[3].startswith(f"{folders[2]}~")
 
@@ -150,29 +163,21 @@ def test_experiments_that_lie_elsewhere_are_left_to_hydra(
 def test_a_job_that_meets_another_run_says_how_to_name_the_folder_of_a_sweep(
     work: Path,  # noqa: F811
     tmp_path: Path,
-    capsys: Capture,
+    refused: Said,
 ) -> None:
     """A key with one value is no part of the names of folders where something else is swept over."""
-    few = ["model=floats", "loss=uniform", "dev_sentences=2", "samples=0"]
-    sweep = ["train", "-m", *few, f"work={work}", "decoder.beam=5,6"]
-    folder = f"hydra.sweep.dir={tmp_path / 'sweep'}"
-    succeed(*sweep, "seed=1", folder)
-    capsys.readouterr()
-    assert main([*sweep, "seed=2", folder]) != 0
-    said = capsys.readouterr().err
+    given = ["model=floats", "loss=uniform", f"work={work}"]
+    for beam in (5, 6):
+        config = load(TrainConfig, "train", [*given, f"decoder.beam={beam}", "seed=1"])
+        make_run(tmp_path / f"decoder.beam={beam}", identity_of_training(config), {"finished": True})
+    said = refused("train", "-m", *given, "decoder.beam=5,6", "seed=2", f"run={tmp_path}")
     assert "seed: 1 there, 2 requested" in said
     assert "sweep over both values, seed=1,2, or name another folder for the sweep, hydra.sweep.dir=FOLDER" in said
 
 
 def test_a_sweep_of_no_job_is_refused(tmp_path: Path, refused: Said) -> None:
-    given = [
-        "train",
-        "-m",
-        "experiment=glob(tillmann2007/none*)",
-        f"work={tmp_path}",
-        f"hydra.sweep.dir={tmp_path}/sweep",
-    ]
-    assert "a sweep without jobs" in refused(*given)
+    given = ["experiment=glob(tillmann2007/none*)", f"work={tmp_path}", f"hydra.sweep.dir={tmp_path}/sweep"]
+    assert "a sweep without jobs" in refused("train", "-m", *given)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +200,6 @@ def test_single_keys_may_be_left_out_where_choices_are_swept_over(arguments: lis
     ("arguments", "key"),
     [
         (["loss=mira,pro", "loss.tune.restarts=3"], "loss.tune.restarts"),
-        (["loss=mira,mert", "loss.tune.restarts=3", "loss.tune.rouns=1"], "loss.tune.rouns"),
         (["loss=mira,pro", "loss.tune.restarts=3", "hydra.sweeper.max_batch_size=1"], "loss.tune.restarts"),
     ],
 )
@@ -207,7 +211,7 @@ def test_a_key_that_no_job_uses_is_refused(arguments: list[str], key: str, tmp_p
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["experiment=watanabe2007/table4", "seed=1,2", "source.C=1e-3"],
+        ["experiment=watanabe2007/systems-row3,watanabe2007/systems-row6", "source.C=1e-3"],
         ["model=phrase", "decoder=phrase", "loss=pro,mert", "loss.tune.restarts=3", "hydra.sweeper.max_batch_size=1"],
         # The default of another choice counts as not set.
         ["model=phrase", "decoder=phrase", "loss=mira,pro", "loss.tune.restarts=20"],
@@ -220,33 +224,26 @@ def test_a_key_that_some_job_uses_is_accepted(arguments: list[str], tmp_path: Pa
     assert "does not use this key" not in seen
 
 
-def test_a_job_leaves_out_what_only_another_uses(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    few = ["loss.tune.rounds=1", "loss.tune.nbest=5", "loss.tune.restarts=1", "decoder.pop_limit=30"]
-    sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,mert", f"work={work}", *few]
-    succeed("train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}")
-    configs = {name: config_of_run(tmp_path / "sweep" / f"loss={name}") for name in ("mira", "mert")}
-    assert configs["mert"].loss.tune is not None
-    assert configs["mert"].loss.tune.restarts == 1
-    assert not hasattr(configs["mira"].loss.tune, "restarts")
-    assert b"loss.tune.restarts" in events_of(tmp_path / "sweep" / "loss=mert")
-    assert b"loss.tune.restarts" not in events_of(tmp_path / "sweep" / "loss=mira")
-    rows = [line.split("\t") for line in (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()[1:]]
-    assert sorted(row[0] for row in rows) == ["loss=mert", "loss=mira"]
-    assert float(rows[0][2]) >= float(rows[1][2])
+def test_a_job_leaves_out_what_only_another_uses(tmp_path: Path, trainings: Trainings) -> None:
+    sweep = ["-m", "model=phrase", "loss=mert,mira", "loss.tune.rounds=1", "loss.tune.restarts=1", "work=w"]
+    succeed("train", *sweep, f"hydra.sweep.dir={tmp_path}")
+    (mert, told), (mira, told_less) = trainings
+    assert getattr(mert.loss.tune, "restarts", None) == 1
+    assert not hasattr(mira.loss.tune, "restarts")
+    assert set(told) - set(told_less) == {"loss=mert", "++loss.tune.restarts=1"}
+    rows = [line.split("\t")[0] for line in (tmp_path / "sweep.tsv").read_text().splitlines()]
+    assert rows == ["run", "loss=mira", "loss=mert"]
 
 
-def test_a_table_has_only_the_jobs_of_its_sweep_and_tells_of_other_dev_sets(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-    remarked: Said,
-) -> None:
-    given = ["train", "-m", "model=floats", "loss=uniform", "samples=0", f"work={work}", f"run={tmp_path / 'sweep'}"]
+@pytest.mark.usefixtures("trainings")
+def test_a_table_has_only_the_jobs_of_its_sweep_and_tells_of_other_dev_sets(tmp_path: Path, remarked: Said) -> None:
+    given = ["train", "-m", "model=floats", "work=w", f"run={tmp_path}"]
     assert "do not compare" not in remarked(*given, "decoder.beam=4,5", "dev_sentences=2")
     said = remarked(*given, "dev_sentences=2,3")
-    table = [line.split("\t")[0] for line in (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()]
-    assert sorted(table) == ["dev_sentences=2", "dev_sentences=3", "run"]
+    table = [line.split("\t")[0] for line in (tmp_path / "sweep.tsv").read_text().splitlines()]
+    assert table == ["run", "dev_sentences=3", "dev_sentences=2"]
     assert "not in the table: 2 runs of other sweeps in this folder" in said
-    assert "do not compare BLEU on dev: the dev set of dev_sentences=" in said
+    assert "do not compare BLEU on dev: the dev set of dev_sentences=3 is not that of dev_sentences=2" in said
 
 
 def trained_rows(work: Path, folder: Path, *more: str) -> dict[str, str]:  # noqa: F811
@@ -287,35 +284,30 @@ def test_tasks_train_the_runs_of_a_sweep(
     assert [f"| {number} | row |" in page for number in (1, 2, 3)] == [True, True, False]
 
 
-def test_a_refused_sweep_shows_no_runs_of_an_earlier_one(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-    remarked: Said,
-    refused: Said,
-) -> None:
-    few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}"]
-    words = ["train", "-m", *few, f"hydra.sweep.dir={tmp_path / 'sweep'}"]
+@pytest.mark.usefixtures("trainings")
+def test_a_refused_sweep_shows_no_runs_of_an_earlier_one(tmp_path: Path, remarked: Said, refused: Said) -> None:
+    words = ["train", "-m", "model=floats", "work=w", f"hydra.sweep.dir={tmp_path}"]
     assert "1 run" in remarked(*words, "base=null")
-    for more, said in (
-        (["decoder.beam=5,abc"], "decoder.beam"),
-        (["seed=1,-2"], "seed is out of range"),
-    ):
-        seen = refused(*words, *more)
+    for more, said in (("decoder.beam=5,abc", "decoder.beam"), ("seed=1,-2", "seed is out of range")):
+        seen = refused(*words, more)
         assert said in seen
         assert not any(shown in seen for shown in ("best first", "1 run", "xlate report"))
 
 
 @pytest.mark.parametrize(("given", "made"), [([], True), (["base=runs/x"], False), (["work=work/mine"], False)])
 def test_the_demo_corpus_is_not_made_unsaid(
-    given: list[str], made: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    given: list[str],
+    made: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    trainings: Trainings,
 ) -> None:
-    prepared, trained = [], []
+    prepared = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("xlate.jobs.prepare.prepare", lambda config: prepared.append(config.work))
-    monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
-    monkeypatch.setattr("xlate.jobs.train.train.train", lambda config, *_: trained.append(config.work))
     with caplog.at_level(logging.INFO, "xlate"):
         train_without_hydra(load(TrainConfig, "train", given))
     said = "no work=FOLDER is set: xlate first creates work/demo from its built-in corpus"
     assert (prepared, said in caplog.messages) == (["work/demo"] if made else [], made)
-    assert len(trained) == 1
+    assert len(trainings) == 1

@@ -75,7 +75,7 @@ def test_a_task_has_the_settings_of_its_command_and_gives_no_tasks(config: Train
     ],
 )
 def test_a_damaged_one_is_refused_by_name(
-    config: TrainConfig, tmp_path: Path, text: str, seen: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, text: str, seen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "not to be printed")
     path = tmp_path / "config.yaml"
@@ -111,13 +111,6 @@ def test_one_of_an_earlier_version_lacks_keys(tmp_path: Path, given: list[str], 
         read_back(held, tmp_path)
 
 
-def test_keys_of_other_choices_are_refused(tmp_path: Path) -> None:
-    held = plain_config("model=phrase", "loss=pro")
-    held["loss"]["tune"]["restarts"] = 3
-    with pytest.raises(InputError, match=r"seen: +loss\.tune\.restarts"):
-        read_back(held, tmp_path)
-
-
 def plain_config(*given: str) -> dict[str, Any]:
     held: dict[str, Any] = yaml.safe_load(to_yaml(load(TrainConfig, "train", [*given, "work=w"])))
     return held
@@ -142,7 +135,8 @@ def test_another_base_is_another_training(tmp_path: Path) -> None:
     one, same, other = (base(tmp_path / name, name[:1].encode()) for name in ("a", "again", "b"))
     known = identity("model=phrase", f"base={one}")
     assert known == identity("model=phrase", f"base={same}")
-    assert known not in (identity("model=phrase", f"base={other}"), identity("model=phrase"))
+    others = {identity("model=phrase", *given) for given in ([f"base={other}"], [], ["base=no/weights"], ["base=none"])}
+    assert len(others - {known}) == 4
 
 
 def test_imported_systems_with_the_same_weights_are_told_apart(tmp_path: Path) -> None:
@@ -150,11 +144,6 @@ def test_imported_systems_with_the_same_weights_are_told_apart(tmp_path: Path) -
         (base(tmp_path / name, b"weights") / "model").mkdir()
         (tmp_path / name / "run.json").write_text(f'{{"identity": {{"imported": "{name}"}}}}')
     assert identity("model=phrase", f"base={tmp_path / 'a'}") != identity("model=phrase", f"base={tmp_path / 'b'}")
-
-
-def test_a_base_without_weights_goes_by_its_name(tmp_path: Path) -> None:
-    one, other = (identity("model=phrase", f"base={tmp_path / name}") for name in ("a", "b"))
-    assert one != other
 
 
 def test_where_a_run_lies_and_how_it_talks_make_no_difference() -> None:

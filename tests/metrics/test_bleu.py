@@ -11,7 +11,12 @@ from sacrebleu.metrics.bleu import BLEU
 from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores, prior_bleu, sentence_bleu
 
-SACREBLEU = {"none": ("none", None), "floor": ("floor", 0.1), "exp": ("exp", None), "add-1": ("add-k", 1)}
+SACREBLEU = {
+    "none": {"smooth_method": "none"},
+    "floor": {"smooth_method": "floor", "smooth_value": 0.1},
+    "exp": {"smooth_method": "exp"},
+    "add-1": {"smooth_method": "add-k", "smooth_value": 1},
+}
 
 
 @st.composite
@@ -28,12 +33,9 @@ def statistics(draw: st.DrawFn) -> list[int]:
 @settings(max_examples=20)
 @given(rows=st.lists(statistics(), min_size=1, max_size=8))
 def test_equals_sacrebleu(smooth: str, effective_order: bool, rows: list[list[int]]) -> None:
-    scores, (method, value) = (
-        bleu_scores(np.array(rows), smooth=smooth, effective_order=effective_order),
-        SACREBLEU[smooth],
-    )
-    settings = {"smooth_method": method, "smooth_value": value, "effective_order": effective_order}
-    expected = [BLEU.compute_bleu(row[2:6], row[6:], *row[:2], **settings).score for row in rows]
+    scores = bleu_scores(np.array(rows), smooth=smooth, effective_order=effective_order)
+    theirs = {**SACREBLEU[smooth], "effective_order": effective_order}
+    expected = [BLEU.compute_bleu(row[2:6], row[6:], *row[:2], **theirs).score for row in rows]
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
 
 

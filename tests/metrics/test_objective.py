@@ -40,8 +40,7 @@ def test_what_is_no_measure_is_refused(text):
 
 def test_smoothing_of_sentences_is_chosen() -> None:
     rows = np.array([[6.0, 8, 5, 3, 1, 0, 6, 5, 4, 3], [9.0, 8, 7, 4, 2, 1, 9, 8, 7, 6]])
-    for smooth in ("add-1", "gao"):
-        assert Objective.of("bleu", smooth).sentences(rows) == pytest.approx(sentence_bleu(rows, smooth) / 100)
+    assert Objective.of("bleu", "gao").sentences(rows) == pytest.approx(sentence_bleu(rows, "gao") / 100)
     with pytest.raises(InputError, match="smoothing"):
         Objective.of("bleu", "other")
 

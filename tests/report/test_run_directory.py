@@ -153,15 +153,6 @@ def test_curves_by_tag_later_values_win(tmp_path: Path) -> None:
     assert math.isnan(curves["a"][2][1])
 
 
-def test_the_rest_is_replaced(tmp_path: Path) -> None:
-    records = Records(tmp_path / "m")
-    for number in range(4):
-        records.append("n", number / 2, number)
-    held = records.read()
-    records.replace([held[0], held[2]])
-    assert records.read() == [held[0], held[2]]
-
-
 @pytest.mark.parametrize(
     "line",
     ['{"tag": "x"}', '{"tag": 1, "value": 1, "step": 1}', '{"tag": "x", "value": "1", "step": 1}', "[" * 10_000]

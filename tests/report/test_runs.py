@@ -51,45 +51,43 @@ def test_figures_and_last_values(tmp_path: Path) -> None:
     assert run.last("val") is None
 
 
+SEEDS = {f"{model}/seed={seed}": (model, seed) for model in ("block", "sparse") for seed in (1, 2)}
+JOBS = {
+    f"{model}/sweep/eta={eta},seed={seed}": (f"{model}{eta}", seed)
+    for model in "xy"
+    for eta in (1, 2)
+    for seed in (1, 2)
+}
+
+
 @pytest.mark.parametrize(
-    ("names", "common"),
+    ("runs", "asked", "names"),
     [
-        (["loss=a,seed=1/r", "loss=a,seed=2/r"], "r"),
-        (["seed2/t/row1", "t/row1"], "row1"),
-        (["one", "second"], "one"),
-        (["1", "2"], "1"),
+        ({"loss=a,seed=1/r": ("m", 1), "loss=a,seed=2/r": ("m", 2)}, ["."], ["r"]),
+        ({"seed2/t/row1": ("m", 1), "t/row1": ("m", 2)}, ["."], ["row1"]),
+        ({"one": ("m", 1), "second": ("m", 2)}, ["."], ["one"]),
+        ({"1": ("m", 1), "2": ("m", 2)}, ["."], ["1"]),
+        # Sweeps over seeds are named by their folders.
+        (SEEDS, ["sparse", "block"], ["sparse", "block"]),
+        (SEEDS, ["sparse"], ["sparse"]),
+        (SEEDS, ["block/seed=1", "sparse/seed=2"], ["block/seed=1", "sparse/seed=2"]),
+        # Jobs of one name are told apart by as many folders as needed.
+        (
+            {**JOBS, "x/sweep/other": ("z", 1)},
+            ["x/sweep", "y/sweep"],
+            ["x/sweep/eta=1", "y/sweep/eta=1", "x/sweep/eta=2", "y/sweep/eta=2", "other"],
+        ),
+        # Runs that no folder tells apart are named by their first.
+        ({f"r{number}": ("m", number % 2) for number in range(1, 5)}, ["."], ["r2", "r4"]),
     ],
 )
-def test_names_of_settings(tmp_path: Path, names: list[str], common: str) -> None:
-    for seed, name in enumerate(names):
-        make_run(tmp_path / name, {"seed": seed})
-    assert [setting.name for setting in by_setting(collect_runs([tmp_path]))] == [common]
-
-
-def test_sweeps_over_seeds_are_named_by_their_folders(tmp_path: Path) -> None:
-    for name in ("block", "sparse"):
-        for seed in (1, 2):
-            make_run(tmp_path / name / f"seed={seed}", {"seed": seed, "model": name})
-    found = by_setting(collect_runs([tmp_path / "sparse", tmp_path / "block"]))
-    assert {setting.name: [run.name for run in setting.runs] for setting in found} == {
-        name: [f"{name}/seed={seed}" for seed in (1, 2)] for name in ("block", "sparse")
-    }
-    assert [setting.name for setting in by_setting(collect_runs([tmp_path / "sparse"]))] == ["sparse"]
-    alone = by_setting(collect_runs([tmp_path / "block" / "seed=1", tmp_path / "sparse" / "seed=2"]))
-    assert [setting.name for setting in alone] == ["block/seed=1", "sparse/seed=2"]
-
-
-def test_jobs_of_one_name_are_told_apart_by_as_many_folders_as_needed(tmp_path: Path) -> None:
-    for folder in ("x/sweep", "y/sweep"):
-        for eta in (1, 2):
-            for seed in (1, 2):
-                settings = {"seed": seed, "eta": eta, "model": folder}
-                make_run(tmp_path / folder / f"eta={eta},seed={seed}", settings)
-    make_run(tmp_path / "x" / "sweep" / "other", {"seed": 1, "eta": 3, "model": "x"})
-    found = by_setting(collect_runs([tmp_path / "x" / "sweep", tmp_path / "y" / "sweep"]))
-    assert [setting.name for setting in found] == [
-        "x/sweep/eta=1", "y/sweep/eta=1", "x/sweep/eta=2", "y/sweep/eta=2", "other"
-    ]  # fmt: skip
+def test_names_of_settings(
+    tmp_path: Path, runs: dict[str, tuple[str, int]], asked: list[str], names: list[str]
+) -> None:
+    for name, (model, seed) in runs.items():
+        make_run(tmp_path / name, {"model": model, "seed": seed})
+    found = by_setting(collect_runs([tmp_path / folder for folder in asked]))
+    assert [setting.name for setting in found] == names
 
 
 BLEU = {("mira", 1): 40.5, ("mira", 2): 40.7, ("mira", 3): 40.8, ("mert", 1): 40.0, ("mert", 2): 41.0}
@@ -138,9 +136,3 @@ def test_common_seeds_can_be_paired(sweep: Path) -> None:
     assert [run.name for run in (*ours, *theirs)] == ["mert-2", "mira-2"]
     ours, theirs = of_common_seeds(mira, pro)
     assert (len(ours), len(theirs)) == (3, 1)
-
-
-def test_runs_that_no_folder_tells_apart_are_named_by_their_first(tmp_path: Path) -> None:
-    for number in range(1, 5):
-        make_run(tmp_path / f"r{number}", {"seed": number % 2})
-    assert [setting.name for setting in by_setting(collect_runs([tmp_path]))] == ["r2", "r4"]
