@@ -28,11 +28,13 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.learning.run import Run
 from xlate.models.rerank.combination import CombinedSystem, system_folders
 from xlate.report.run_directory import RunDirectory
+from xlate.text.lines import read_lines, write_lines
 from xlate.tuners.settings import MiraConfig
 from xlate.work.directory import WorkDirectory
 
 KEYS = " ".join(["model=phrase", *FEW, *SEARCH])
-SYSTEMS = [f"plain={KEYS} loss=mira", f"unordered={KEYS} loss=mert loss.tune.restarts=2 model.reordering=none"]
+ONCE = f"{KEYS} loss.tune.rounds=1"
+SYSTEMS = [f"plain={ONCE} loss=mira", f"unordered={ONCE} loss=mert loss.tune.restarts=2 model.reordering=none"]
 
 
 def combination(*systems: str) -> list[str]:
@@ -47,8 +49,8 @@ def combined(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # n
 
 def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Path, tmp_path: Path) -> None:
     """A translation equals the first one that the commands for lists make of the systems' lists."""
-    systems = {name: combined / "systems" / name for name in ("plain", "unordered")}
-    for name, run in systems.items():
+    for name in ("plain", "unordered"):
+        run = combined / "systems" / name
         translated(run, tmp_path, "nbest=20", f"nbest_out={tmp_path / name}", "detokenize=false")
     (tmp_path / "source").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")
     out = tmp_path / "best"
@@ -69,7 +71,7 @@ def test_the_lists_of_all_systems_are_merged_and_the_ranker_chooses(combined: Pa
 
 def test_what_is_chosen_from_the_lists_is_what_is_translated(work: Path, combined: Path, tmp_path: Path) -> None:  # noqa: F811
     lines = WorkDirectory(work).source_lines("dev")
-    (tmp_path / "dev").write_text("".join(f"{line}\n" for line in lines))
+    write_lines(tmp_path / "dev", lines)
     translated(combined, tmp_path, f"input={tmp_path / 'dev'}")
     assert (tmp_path / "out.txt").read_text() == (combined / "dev.out").read_text()
     assert len(lines) > DRAWN
@@ -78,9 +80,8 @@ def test_what_is_chosen_from_the_lists_is_what_is_translated(work: Path, combine
 def test_a_bar_in_a_list_is_one_in_the_translation(combined: Path, tmp_path: Path) -> None:
     """Lists are written with `&#124;`; the words that the systems themselves return have bars."""
     for name in ("plain", "unordered"):
-        rows = [line.split(" ||| ") for line in (combined / f"{name}.nbest").read_text().splitlines()]
-        rows = [[number, "&#124; " + text, *rest] for number, text, *rest in rows if number == "0"]
-        (tmp_path / name).write_text("".join(" ||| ".join(row) + "\n" for row in rows))
+        lines = [line for line in read_lines(combined / f"{name}.nbest") if line.startswith("0 ||| ")]
+        write_lines(tmp_path / name, [line.replace(" ||| ", " ||| &#124; ", 1) for line in lines])
     training = CombinationTraining(config_of_run(combined))
     merge = [f"unordered={tmp_path / 'unordered'}"]
     training.config = replace(training.config, nbest=str(tmp_path / "plain"), merge=merge)
@@ -100,48 +101,17 @@ def test_an_explanation_says_which_system_translated_and_why_it_was_chosen(
     assert re.search(r"chosen by:\n(  .*\n)*  words ", explained)
 
 
-def test_runs_are_combined_as_trainings_are_and_a_killed_one_ends_alike(
+def test_runs_are_combined_as_trainings_are_and_a_stopped_one_ends_alike(
     work: Path,  # noqa: F811
     combined: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     refused: Said,
 ) -> None:
+    """Stopped by a signal, which leaves no list unfinished, and killed when all lists are there."""
+    run = tmp_path / "run"
     systems = [f"{name}={combined / 'systems' / name}" for name in ("plain", "unordered")]
-    given = ["train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems)]
-    with monkeypatch.context() as patch:
-
-        def killed(*_: Any) -> None:
-            raise MemoryError
-
-        patch.setattr(RankTraining, "learn", killed)
-        assert main(given) != 0
-    before = times_of((tmp_path / "run").glob("*.nbest"))
-    translate, translated_again = CombinedSystem.translate, []
-
-    def noted(self: CombinedSystem, words: Any) -> Any:
-        translated_again.append(words)
-        return translate(self, words)
-
-    monkeypatch.setattr(CombinedSystem, "translate", noted)
-    succeed(*given)
-    assert len(translated_again) == DRAWN
-    assert times_of((tmp_path / "run").glob("*.nbest")) == before
-    made, whole = (sets_of(folder)["rerank"] for folder in (tmp_path / "run", combined))
-    assert made.dense_D.tolist() == whole.dense_D.tolist()
-    assert made.sparse_F.tolist() == whole.sparse_F.tolist()
-    assert "a run from elsewhere cannot be packed" in refused(
-        "pack", f"run={tmp_path / 'run'}", f"out={tmp_path / 'pack'}"
-    )
-
-
-def test_a_signal_stops_it_within_a_list(
-    work: Path,  # noqa: F811
-    combined: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """No list is left unfinished; the rerun is that of a killed one."""
+    given = ["train", f"work={work}", f"run={run}", *combination(*systems)]
     lines = CombinationTraining._lines
 
     def interrupted(self: Any, folder: Path, name: str) -> Any:
@@ -151,10 +121,33 @@ def test_a_signal_stops_it_within_a_list(
             assert name == "plain" or number < 7
             yield line
 
-    monkeypatch.setattr(CombinationTraining, "_lines", interrupted)
-    systems = [f"{name}={combined / 'systems' / name}" for name in ("plain", "unordered")]
-    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *combination(*systems)]) != 0
-    assert [path.name for path in (tmp_path / "run").glob("*nbest*")] == ["plain.nbest"]
+    def killed(*_: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CombinationTraining, "_lines", interrupted)
+        assert main(given) != 0
+    assert [path.name for path in run.glob("*nbest*")] == ["plain.nbest"]
+    first = times_of(run.glob("*.nbest"))
+    with monkeypatch.context() as patch:
+        patch.setattr(RankTraining, "learn", killed)
+        assert main(given) != 0
+    before = times_of(run.glob("*.nbest"))
+    assert first.items() < before.items()
+    translate, translated_again = CombinedSystem.translate, []
+
+    def noted(self: CombinedSystem, words: Any) -> Any:
+        translated_again.append(words)
+        return translate(self, words)
+
+    monkeypatch.setattr(CombinedSystem, "translate", noted)
+    succeed(*given)
+    assert len(translated_again) == DRAWN
+    assert times_of(run.glob("*.nbest")) == before
+    made, whole = (sets_of(folder)["rerank"] for folder in (run, combined))
+    assert made.dense_D.tolist() == whole.dense_D.tolist()
+    assert made.sparse_F.tolist() == whole.sparse_F.tolist()
+    assert "a run from elsewhere cannot be packed" in refused("pack", f"run={run}", f"out={tmp_path / 'pack'}")
 
 
 def test_the_table_has_what_each_run_gains_and_costs(combined: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,8 @@ from tests.commands import Capture, Said, events_of, sets_of, succeed, summary_o
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, listed, phrase_run, trained, translated  # noqa: F401
-from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
-from xlate.models.context.classifiers import context_model, context_stores
+from xlate.config.stored import config_of_run
+from xlate.models.context.classifiers import context_stores
 from xlate.models.context.runs import PREDICTED_BY
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import SentencePhrases
@@ -45,7 +43,7 @@ def test_a_classifier_learns_to_tell_translations_in_context(work: Path, context
     assert 0 < figures["P"] < 0.5
     assert figures["accuracy"] > 0.5
     check_how_good_it_is(context_run)
-    stores = context_stores(WorkDirectory(work), read_config(context_run / "config.yaml", TrainConfig).model)
+    stores = context_stores(WorkDirectory(work), config_of_run(context_run).model)
     gains = stores.train.arrays.gain_CG[:, 0]
     assert set(gains.tolist()) == {1.0, -1.0}
     assert (np.add.reduceat(gains > 0, stores.train.arrays.candidate_offsets_I1[:-1]) >= 1).all()
@@ -75,12 +73,9 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     assert "not the one that this run was tuned with" in refused(
         "translate", f"run={tmp_path / 'other'}", f"input={tmp_path / 'in.txt'}"
     )
-    # Tuned on from a run without predictions, and from one with them.
-    on = ["loss=mert", "loss.tune.restarts=1", "loss.tune.start=base"]
+    # Tuned on from a run without predictions.
+    on = ["loss=mert", "loss.tune.rounds=1", "loss.tune.restarts=1", "loss.tune.start=base"]
     figures = trained(work, tmp_path / "from", *PHRASE, *use, *on, f"base={phrase_run}")
-    assert figures["tune_BLEU"] > 20
-    sparse = ["sparse=local", "model.sparse.words=[top20]", "loss=mira", "loss.tune.start=base"]
-    figures = trained(work, tmp_path / "sparse", *PHRASE, *use, *sparse, f"base={predicting}")
     assert figures["tune_BLEU"] > 20
 
 
@@ -105,8 +100,8 @@ def test_predicted_words_alone(work: Path, tmp_path: Path, capsys: Capture) -> N
     assert told in capsys.readouterr().err
     check_how_good_it_is(tmp_path / "words")
     use = ["context=alone", f"model.context.run={tmp_path / 'words'}", "decoder.options=100"]
-    trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira", "model.reordering=none")
-    model = open_phrase_model(tmp_path / "run", read_config(tmp_path / "run" / "config.yaml", TrainConfig))
+    trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira", "loss.tune.rounds=1", "model.reordering=none")
+    model = open_phrase_model(tmp_path / "run", config_of_run(tmp_path / "run"))
     assert model.in_sentence is not None
     words = WorkDirectory(work).source_tokens("Nirka no holdo va bolko ast.")
     table = model.table
@@ -128,48 +123,42 @@ def test_what_cannot_be_is_refused(
     refused_training: Said,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    training = partial(refused_training, work)
-    assert "model.context.run" in training(*PHRASE, "context=feature", "loss=mira")
-    assert "model=context" in training(*PHRASE, "context=feature", f"model.context.run={run}", "loss=mira")
-    assert "model.target" in training(*CONTEXT, "model.predicts=distortion", "model.target=[pairs]")
-    assert "loss.negatives=2" in training(*CONTEXT, "loss.negatives=2")
-    assert "no such fold" in training(*CONTEXT, "model.left_out=3", "model.left_out_of=3")
-    use = ["context=feature", f"model.context.run={context_run}"]
-    second = f"model.context.distortion={context_run}"
-    assert "model.predicts=distortion" in training(*PHRASE, *use, second, "loss=mira")
-    assert "model.target" in training(*CONTEXT, "model.target=[pairs]")
-    assert "loss.name" in training(*CONTEXT, "loss.name=expected_corpus_bleu")
+    tuned = [*PHRASE, "context=feature", "loss=mira"]
+    twice = [f"model.context.{name}={context_run}" for name in ("run", "distortion")]
+    for given, words in (
+        (tuned, "model.context.run"),
+        ([*tuned, f"model.context.run={run}"], "model=context"),
+        ([*tuned, *twice], "model.predicts=distortion"),
+        ([*CONTEXT, "model.predicts=distortion", "model.target=[pairs]"], "model.target"),
+        ([*CONTEXT, "model.target=[pairs]"], "model.target"),
+        ([*CONTEXT, "loss.negatives=2"], "loss.negatives=2"),
+        ([*CONTEXT, "model.left_out=3", "model.left_out_of=3"], "no such fold"),
+        ([*CONTEXT, "loss.name=expected_corpus_bleu"], "loss.name"),
+        ([*CONTEXT, "loss.l1=0.1", "loss.l2=0.1"], "two penalties"),
+    ):
+        assert words in refused_training(work, *given)
     monkeypatch.setattr("xlate.machine.free_memory", lambda: 2_000_000)
     distances = [*CONTEXT, "model.predicts=distortion", "model.target=[]", "model.reach=1000"]
     assert "model.reach=1000, which needs" in refused("train", f"work={work}", f"run={tmp_path / 'far'}", *distances)
     for late, word in (("model.words=[suffix0]", "suffix0"), ("model.factors=[pos]", "pos")):
         assert word in refused("train", f"work={work}", f"run={tmp_path / 'late'}", *CONTEXT, late)
-    assert "two penalties" in training(*CONTEXT, "loss.l1=0.1", "loss.l2=0.1")
     assert "context=feature" in refused("translate", f"run={context_run}", f"input={context_run / 'config.yaml'}")
 
 
-@pytest.mark.parametrize("reordering", ["files", "scores"])
-def test_tables_of_sentences_translate_as_the_run_does(predicting: Path, tmp_path: Path, reordering: str) -> None:
+def test_tables_of_sentences_translate_as_the_run_does(predicting: Path, tmp_path: Path) -> None:
+    """With reordering scores in them; tests/test_distortion_end_to_end.py has those in files of their own."""
     free = listed(predicting, tmp_path)
     out = tmp_path / "tables"
-    for _ in range(2):
-        given = [f"out={out}", f"input={tmp_path / 'in.txt'}", f"reordering={reordering}"]
-        succeed("export", f"run={predicting}", *given)
+    succeed("export", f"run={predicting}", f"out={out}", f"input={tmp_path / 'in.txt'}", "reordering=scores")
     assert listed(predicting, tmp_path, f"tables={out}") == free
     files = {"0.gz", "1.gz", "2.gz", "README.txt", "translate.sh", "input.txt", "moses.ini", "lm.arpa.gz"}
-    beside = {f"reordering.{n}.gz" for n in range(3)} if reordering == "files" else set()
     cased = {"truecase-model.source", "truecase-model.target"}
-    assert {path.name for path in out.iterdir()} == files | beside | cased | {"xlate-export.json"}
-    size = 5 if reordering == "files" else 11
-    assert f"num-features={size} path=0.gz " in (out / "moses.ini").read_text()
+    assert {path.name for path in out.iterdir()} == files | cased | {"xlate-export.json"}
+    assert "num-features=11 path=0.gz " in (out / "moses.ini").read_text()
     assert read_lines(out / "1.gz") == []
-    for n in (0, 2):
-        rows = [line.split(" ||| ") for line in read_lines(out / f"{n}.gz")]
-        assert rows == sorted(rows, key=lambda row: f"{row[0]} |||".encode())
-        assert {(len(row), len(row[2].split(" "))) for row in rows} == {(6, size)}
-        if reordering == "files":
-            told = [line.split(" ||| ")[:2] for line in read_lines(out / f"reordering.{n}.gz")]
-            assert told == [row[:2] for row in rows]
+    rows = [line.split(" ||| ") for line in read_lines(out / "2.gz")]
+    assert rows == sorted(rows, key=lambda row: f"{row[0]} |||".encode())
+    assert {(len(row), len(row[2].split(" "))) for row in rows} == {(6, 11)}
 
 
 def test_what_has_no_place_in_tables_is_refused(
@@ -189,17 +178,10 @@ def test_what_has_no_place_in_tables_is_refused(
 
 
 def test_weights_and_a_sentence_are_shown_in_words(
-    work: Path,  # noqa: F811
-    context_run: Path,
-    tmp_path: Path,
-    refused: Said,
-    printed: Said,
+    context_run: Path, tmp_path: Path, refused: Said, printed: Said
 ) -> None:
-    model = context_model(context_run, WorkDirectory(work).check())
-    translated_most = model.targets.table.source_phrases[int(np.diff(model.choices.listed.offsets_P1).argmax())]
-    phrase = " ".join(model.vocabulary.word(word) for word in translated_most.tolist())
-    shown = printed("inspect", f"run={context_run}", f"find='{phrase}'", "top=3")
-    assert f"{phrase}: " in shown
+    shown = printed("inspect", f"run={context_run}", "find=va", "top=3")
+    assert "va: " in shown
     assert "all[-1]=" in shown
     shown = printed("inspect", f"run={context_run}", "sentence='Nirka no holdo va bolko ast.'", "top=4")
     assert "in context" in shown

@@ -120,15 +120,6 @@ def check_decoders_translate_alike(work: Path, folder: Path) -> None:
     assert found == translations(folder / "run", folder, lines, "fast=false")
 
 
-def test_a_new_corpus_is_trained_on_and_translated(work: Path, tmp_path: Path) -> None:
-    figures = trained(work, tmp_path / "run")
-    assert figures["dev_bleu"] > 15
-    lines = translations(tmp_path / "run", tmp_path, read_lines(work.parent / "test.de"))
-    references = read_lines(work.parent / "test.en")
-    assert len(lines) == SIZES["test"]
-    assert sum(len(set(a.split()) & set(b.split())) for a, b in zip(lines, references, strict=True)) > 10
-
-
 @pytest.fixture
 def squared_hinge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A loss in a file of its own, known from when it is imported until nothing holds its class any more."""
@@ -201,23 +192,26 @@ def expected_names(work: Path, history: bool, threshold: int) -> set[str]:
 
 @pytest.mark.parametrize("history", [False, True], ids=["local", "with history"])
 def test_a_new_family_of_features_is_learned_and_used(
-    work: Path, tmp_path: Path, history: bool, monkeypatch: pytest.MonkeyPatch, printed: Said
+    work: Path, tmp_path: Path, history: bool, monkeypatch: pytest.MonkeyPatch, printed: Said, refused: Said
 ) -> None:
-    """Its features are those of the training text, some get weights, and both decoders translate alike with them."""
+    """Its features are those of the training text, some get weights, and both decoders translate alike with them.
+
+    Where it is not known, the run is refused.
+    """
     monkeypatch.setitem(FAMILIES, "NEW", FIRST_WORDS if history else FIRST_WORD)
     figures = trained(work, tmp_path / "run", "model.binary=[NEW]", "model.threshold=2")
     expected = expected_names(work, history, 2)
+    assert figures["dev_bleu"] > 15
     assert figures["features"] == len(expected) > 10
     assert figures["active_features"] > 5
-    shown = {
-        word
-        for line in printed("inspect", f"run={tmp_path / 'run'}", "top=5").splitlines()
-        for word in line.split()
-        if word.startswith("NEW:")
-    }
-    assert shown - {"NEW:"}
-    assert shown - {"NEW:"} <= expected
+    words = printed("inspect", f"run={tmp_path / 'run'}", "top=5").split()
+    shown = {word for word in words if word.startswith("NEW:")} - {"NEW:"}
+    assert shown
+    assert shown <= expected
     check_decoders_translate_alike(work, tmp_path)
+    monkeypatch.delitem(FAMILIES, "NEW")
+    asked = ["translate", f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}"]
+    assert "import the module that adds the family" in refused(*asked)
 
 
 def test_a_new_optional_float_is_learned_and_used(work: Path, tmp_path: Path, refused: Said) -> None:
@@ -231,14 +225,5 @@ def test_a_new_optional_float_is_learned_and_used(work: Path, tmp_path: Path, re
         assert figures["weights"]["linked"]["NEW"] != 0
         check_decoders_translate_alike(work, tmp_path)
     assert "not the weights of the orientation model" in refused(
-        "translate", f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}"
-    )
-
-
-def test_a_run_with_a_family_that_is_not_known_is_refused_in_words(work: Path, tmp_path: Path, refused: Said) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(FAMILIES, "NEW", FIRST_WORD)
-        trained(work, tmp_path / "run", "model.binary=[NEW]")
-    assert "import the module that adds the family" in refused(
         "translate", f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}"
     )

@@ -10,15 +10,14 @@ import pytest
 from tests.commands import sets_of, succeed
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.array_types import Floats
-from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import HistoryFeature
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.options import PlacedPhrases
 
-QUICK = ["loss.tune.rounds=2", "loss.tune.nbest=20", "decoder.pop_limit=50", "decoder.stack=50", "decoder.options=5"]
+QUICK = ["loss.tune.rounds=1", "loss.tune.nbest=20", "decoder.pop_limit=50", "decoder.stack=50", "decoder.options=5"]
 
 
 def first_and_last(_: PhraseModel, phrases: PlacedPhrases) -> Floats:
@@ -43,7 +42,7 @@ def test_a_new_feature_with_history_is_tuned_and_decoded_with(work: Path, tmp_pa
     weights = sets_of(tmp_path / "run")["phrase"]
     column = weights.dense_names.index("Repeated0")
     assert weights.dense_D[column] != 0.0
-    config = read_config(tmp_path / "run" / "config.yaml", TrainConfig)
+    config = config_of_run(tmp_path / "run")
     weights.dense_D[column] = 2.0
     model = open_phrase_model(tmp_path / "run", config)
     decoder = PhraseDecoder.opened(model, weights, config.decoder).with_search(nbest=20)

@@ -22,6 +22,7 @@ from xlate.scoring.weights import Weights
 from xlate.search.beam import Move, SearchSpace
 from xlate.search.lattice import LatticeArcs
 from xlate.search.oracle import oracle_example
+from xlate.search.settings import SearchSettings
 from xlate.text.vocabulary import Vocabulary
 from xlate.tuners.settings import MiraConfig
 
@@ -42,12 +43,11 @@ TEXT = {
 
 
 @dataclass(frozen=True)
-class ToySearch:
-    beam: int | None = 50
-    log_threshold: float = -np.inf
-    max_words: int = 20
-    nbest: int = 1
-    distinct: bool = True
+class ToySearch(SearchSettings):
+    beam: int = 50
+
+
+EXACT = ToySearch(threshold=0.0)
 
 
 class ToySpace(SearchSpace[int]):
@@ -86,7 +86,7 @@ class Toy(System[ToySpace, ToySearch]):
     feature_names = (*NAMES, "binary")
     target_vocabulary = Vocabulary(["<unk>", "<s>", "</s>", "the", "this", "house", "at", "home", "is"])
 
-    def __init__(self, dense_D: NDArray[np.float64], search: ToySearch = ToySearch(), fast: bool = True) -> None:
+    def __init__(self, dense_D: NDArray[np.float64], search: ToySearch = EXACT, fast: bool = True) -> None:
         self.dense_D, self.search, self.fast = dense_D, search, fast
 
     @property

@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.commands import Said, sets_of, succeed
+from tests.commands import Said, sets_of, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_context_end_to_end import CONTEXT, context_run  # noqa: F401
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, listed, trained, translated
-from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.features.context import Distances
 from xlate.models.context.classifiers import ContextParts, distance_model
 from xlate.work.directory import WorkDirectory
@@ -28,7 +27,7 @@ def distortion_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def test_examples_are_the_distances_of_the_links(work: Path, distortion_run: Path) -> None:  # noqa: F811
     prepared = WorkDirectory(work)
-    parts = ContextParts.of(prepared, read_config(distortion_run / "config.yaml", TrainConfig).model)
+    parts = ContextParts.of(prepared, config_of_run(distortion_run).model)
     seen, (source, target), links = parts.examples(), prepared.encoded, prepared.links
     chosen = np.random.default_rng(1).choice(len(seen), 500, replace=False)
     nowhere = 0
@@ -47,7 +46,7 @@ def test_examples_are_the_distances_of_the_links(work: Path, distortion_run: Pat
 
 
 def test_it_learns_and_its_probabilities_add_up(work: Path, distortion_run: Path) -> None:  # noqa: F811
-    figures = trained(work, distortion_run, *DISTORTION)
+    figures = summary_of(distortion_run)
     assert figures["accuracy"] > figures["baseline_accuracy"]
     model = distance_model(distortion_run, WorkDirectory(work))
     words = WorkDirectory(work).source_tokens("Nirka no holdo va bolko ast.")
@@ -71,13 +70,14 @@ def test_a_phrase_system_is_tuned_with_it(
     printed: Said,
 ) -> None:
     both = ["context=feature", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
-    trained(work, tmp_path / "run", *PHRASE, *both, "loss=mira")
+    trained(work, tmp_path / "run", *PHRASE, *both, "loss=mira", "loss.tune.rounds=1")
     assert sets_of(tmp_path / "run")["phrase"].floats["Displacement0"] != 0
     free = listed(tmp_path / "run", tmp_path)
     assert "Displacement0=" in free[1]
     tables = tmp_path / "tables"
     succeed("export", f"run={tmp_path / 'run'}", f"out={tables}", f"input={tmp_path / 'in.txt'}")
     assert listed(tmp_path / "run", tmp_path, f"tables={tables}") == free
+    assert {path.name for path in tables.glob("reordering*")} == {f"reordering.{n}.gz" for n in range(3)}
     assert "Displacement0_-3 to Displacement0_+3" in (tables / "README.txt").read_text()
     shown = printed("inspect", f"run={distortion_run}", "find=va", "sentence='Nirka no holdo va.'", "top=3")
     assert "distances with and without their context" in shown

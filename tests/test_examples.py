@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tests.commands import Capture
+from xlate.text.lines import write_lines
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "neural_nbest"
@@ -126,19 +127,14 @@ def test_pieces_make_their_words_again(neural: ModuleType) -> None:
 def test_choices_from_lists_are_compared(tmp_path: Path, capsys: Capture) -> None:
     """A column that knows the references is the best one; the list's own order is the worst."""
     names = ["a dog runs .", "a dog sings .", "no dog runs .", "a bird runs ."]
-    for seed in ("1", "2"):
-        (tmp_path / seed).mkdir()
-        for split, many in (("dev", 12), ("test", 8)):
-            rows, column, references = [], [], []
-            for number in range(many):
-                references.append(f"{names[number % 4]}\n")
-                for place in range(4):
-                    text = names[(number + place + 1) % 4]
-                    rows.append(json.dumps({"id": number, "hyp": text, "scores": {"p": -place}, "score": -place}))
-                    column.append(f"{float(text == names[number % 4])}\n")
-            (tmp_path / seed / f"{split}.jsonl").write_text("\n".join(rows) + "\n")
-            (tmp_path / seed / f"{split}.told").write_text("".join(column))
-            (tmp_path / f"{split}.ref").write_text("".join(references))
+    for split, many in (("dev", 12), ("test", 8)):
+        right = [names[number % 4] for number in range(many)]
+        write_lines(tmp_path / f"{split}.ref", right)
+        lines = [(number, place, names[(number + place + 1) % 4]) for number in range(many) for place in range(4)]
+        rows = [{"id": number, "hyp": text, "scores": {"p": -place}, "score": -place} for number, place, text in lines]
+        for seed in ("1", "2"):
+            write_lines(tmp_path / seed / f"{split}.jsonl", map(json.dumps, rows))
+            write_lines(tmp_path / seed / f"{split}.told", [str(float(text == right[n])) for n, _, text in lines])
     script = runpy.run_path(str(FOLDER.parent / "columns" / "columns.py"))
     lists = {split: [str(tmp_path / seed / f"{split}.jsonl") for seed in ("1", "2")] for split in ("dev", "test")}
     files = [f"--dev-ref={tmp_path / 'dev.ref'}", f"--test-ref={tmp_path / 'test.ref'}", f"--out={tmp_path / 'out'}"]

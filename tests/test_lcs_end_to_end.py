@@ -43,21 +43,16 @@ def test_it_translates_as_every_run_does(lcs_run: Path, tmp_path: Path) -> None:
     assert len(translated(lcs_run, tmp_path, "trace=true")) >= 3
 
 
-def test_weights_are_tuned_from_the_start_and_from_a_run(
+def test_weights_are_tuned_from_a_run(
     work: Path,  # noqa: F811
     context_run: Path,  # noqa: F811
     lcs_run: Path,
     tmp_path: Path,
 ) -> None:
-    given = [*LCS, f"model.context.run={context_run}", "loss=mira", "loss.tune.rounds=2", "loss.tune.nbest=10"]
-    trained(work, tmp_path / "mira", *given)
-    weights = sets_of(tmp_path / "mira")["lcs"].floats
-    assert weights["Context0"] != 0
-    assert weights["Deletion0"] == 0
-    more = [f"base={lcs_run}", "loss.tune.start=base", "decoder.deletions=true", "loss.tune.weights=[Context0]"]
-    more += ["loss.tune.select=last"]
-    trained(work, tmp_path / "more", *given, *more)
-    weights = sets_of(tmp_path / "more")["lcs"].floats
+    given = [*LCS, f"model.context.run={context_run}", f"base={lcs_run}", "decoder.deletions=true", "loss=mira"]
+    tune = {"start": "base", "weights": "[Context0]", "select": "last", "rounds": 1, "nbest": 10}
+    trained(work, tmp_path / "run", *given, *(f"loss.tune.{key}={value}" for key, value in tune.items()))
+    weights = sets_of(tmp_path / "run")["lcs"].floats
     assert weights["Context0"] != 0
     assert weights["Deletion0"] / weights["LM0"] == pytest.approx(-1.0)
 

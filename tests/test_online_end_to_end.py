@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Said, bits_of, sets_of, succeed
+from tests.commands import Said, bits_of, sets_of, succeed, summary_of
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, trained, translated  # noqa: F401
@@ -27,6 +27,7 @@ from xlate.work.estimates import Folds, WithoutFold
 
 ONLINE = ["source=online", "source.iterations=2", "source.nbest=20", "source.C=0.001"]
 SYSTEM = ["model=phrase", *SEARCH, "decoder.pop_limit=50"]
+LOCAL = [*SYSTEM, *ONLINE, "sparse=local", "source.start=base", "source.metric='bleu:1,chrf:1'", "source.batch=3"]
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,14 @@ def jumps_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # 
     """A run of the model with distortion."""
     given = ["model=distortion", "model.threshold=1", "loss.binary.epochs=1"]
     return made_once(tmp_path_factory, "jumps", lambda folder: trained(work, folder, *given))
+
+
+@pytest.fixture(scope="module")
+def local_run(work: Path, phrase_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A run of sparse features that begins with the floats of another."""
+    folder = tmp_path_factory.mktemp("online") / "local"
+    trained(work, folder, *LOCAL, f"base={phrase_run}")
+    return folder
 
 
 def test_the_phrase_system_learns_while_it_decodes(work: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -50,18 +59,11 @@ def test_the_phrase_system_learns_while_it_decodes(work: Path, tmp_path: Path) -
     assert not list((tmp_path / "run").rglob("latest.safetensors"))
 
 
-def test_sparse_features_are_learned_from_a_run_of_floats(work: Path, phrase_run: Path, tmp_path: Path) -> None:  # noqa: F811
-    given = [*SYSTEM, *ONLINE, "sparse=local", f"base={phrase_run}", "source.start=base"]
-    figures = trained(work, tmp_path / "run", *given)
+def test_sparse_features_are_learned_from_a_run_of_floats(local_run: Path) -> None:
+    figures = summary_of(local_run)
     assert 0 < figures["active_features"] < 20_000
     assert figures["history"][0]["active"] <= figures["history"][-1]["active"]
-    weights = load_weights(tmp_path / "run" / WEIGHTS_FILE)
-    assert len(list(weights.learned("phrase"))) == figures["active_features"]
-    assert len(translated(tmp_path / "run", tmp_path)) == 3
-    fixed = trained(work, tmp_path / "fixed", *given, "source.dense_rate=0")
-    assert fixed["weights"]["dense"] != figures["weights"]["dense"]
-    floats = sets_of(phrase_run)["phrase"].floats
-    assert {name: fixed["weights"]["dense"][name] for name in floats} == pytest.approx(floats, abs=1e-6)
+    assert len(list(load_weights(local_run / WEIGHTS_FILE).learned("phrase"))) == figures["active_features"]
 
 
 def test_models_over_blocks_learn_from_a_run(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -72,7 +74,6 @@ def test_models_over_blocks_learn_from_a_run(work: Path, run: Path, tmp_path: Pa
     assert figures["history"][-1]["oracle_bleu"] > figures["history"][0]["bleu"]
     before, after = (sets_of(one)["linked"] for one in (run, tmp_path / "run"))
     assert before.dense_D.tolist() != after.dense_D.tolist()
-    assert len(translated(tmp_path / "run", tmp_path)) == 3
 
 
 @pytest.mark.parametrize("binary", [["BB", "WB"], []], ids=["binary", "floats"])
@@ -108,24 +109,27 @@ def test_models_over_blocks_learn_from_the_training_text_in_folds(
 
 def test_updates_by_name() -> None:
     """That each learns is tested in tests/learning/test_matrix.py."""
-    found = {}
-    for name in ("mira", "averaged_perceptron", "tillmann_zhang", "ramp"):
-        source = load(TrainConfig, "train", [*SYSTEM, *ONLINE, f"source.update={name}", "source.eta=0.5"]).source
-        found[name] = update_of(source, 1)
-    assert found["mira"] == Mira(1.0, 0.001)
-    assert found["averaged_perceptron"] == AveragedPerceptron()
-    assert found["tillmann_zhang"] == TillmannZhang(1.0, 0.5)
-    assert isinstance(found["ramp"], LossSteps)
-    assert found["ramp"].eta == 0.5
+
+    def named(name: str) -> object:
+        given = [*SYSTEM, *ONLINE, f"source.update={name}", "source.eta=0.5"]
+        return update_of(load(TrainConfig, "train", given).source, 1)
+
+    assert named("mira") == Mira(1.0, 0.001)
+    assert named("averaged_perceptron") == AveragedPerceptron()
+    assert named("tillmann_zhang") == TillmannZhang(1.0, 0.5)
+    ramp = named("ramp")
+    assert isinstance(ramp, LossSteps)
+    assert ramp.eta == 0.5
 
 
 def test_stopped_by_a_signal_it_goes_on_to_the_same_bits(
     work: Path,  # noqa: F811
+    phrase_run: Path,  # noqa: F811
+    local_run: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given = [f"work={work}", *SYSTEM, *ONLINE, "sparse=local", "source.metric='bleu:1,chrf:1'", "source.batch=3"]
-    succeed("train", f"run={tmp_path / 'whole'}", *given)
+    given = [f"work={work}", f"base={phrase_run}", *LOCAL, "samples=0"]
     learn, learned = OnlineLearner.learn, 0
 
     def signalled(self: OnlineLearner, *arguments: object) -> object:
@@ -139,31 +143,18 @@ def test_stopped_by_a_signal_it_goes_on_to_the_same_bits(
     assert main(["train", f"run={tmp_path / 'run'}", *given]) == 128 + signal.SIGTERM
     monkeypatch.undo()
     succeed("train", f"run={tmp_path / 'run'}", *given)
-    assert bits_of(tmp_path / "run") == bits_of(tmp_path / "whole")
+    assert bits_of(tmp_path / "run") == bits_of(local_run)
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["source.k=30"], "a list has fewer translations"),
-        (["source.update=mert"], "no such update"),
-        (["source.text={source}"], "no references to tune on"),
-        (["source.text={source}", "source.references=[{source},{short}]"], "source and references differ in length"),
-        (["loss=mert"], "online training takes its update from source.update"),
+        ([*SYSTEM, "source.k=30"], "a list has fewer translations"),
+        ([*SYSTEM, "source.update=mert"], "no such update"),
+        ([*SYSTEM, "loss=mert"], "online training takes its update from source.update"),
         (["model=block"], "no run to start from"),
     ],
-    ids=lambda part: part[0] if isinstance(part, list) else "",
+    ids=["k", "update", "loss", "base"],
 )
-def test_bad_input_dies_with_a_word_of_help(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-    refused_training: Said,
-    given: list[str],
-    words: str,
-) -> None:
-    (tmp_path / "source").write_text("a\nb\n")
-    (tmp_path / "short").write_text("a\n")
-    files = {"source": tmp_path / "source", "short": tmp_path / "short"}
-    asked = [*SYSTEM, *ONLINE, *(one.format(**files) for one in given)]
-    asked = [one for one in asked if given != ["model=block"] or not one.startswith(("model=phrase", "decoder"))]
-    assert words in refused_training(work, *asked)
+def test_settings_that_cannot_be(work: Path, refused_training: Said, given: list[str], words: str) -> None:  # noqa: F811
+    assert words in refused_training(work, *ONLINE, *given)

@@ -104,13 +104,13 @@ def test_gains_are_added_to_the_list_of_any_system(example: Example, tmp_path: P
         add_gains.main(given)
 
 
-@pytest.mark.parametrize("name", ["torch_reranker", "own_lists"])
-def test_lists_without_gains_are_refused_with_what_adds_them(example: Example, name: str, tmp_path: Path) -> None:
+def test_lists_without_gains_are_refused_with_what_adds_them(example: Example, tmp_path: Path) -> None:
     path = tmp_path / "list.jsonl"
     path.write_text('{"id": 0, "src": "s", "hyp": "a", "scores": {"log_prob": -1}}\n')
-    given = [f"--train={path}", f"--test={path}"] if name == "torch_reranker" else [str(path), str(path)]
-    with pytest.raises(SystemExit, match=r"list\.jsonl:1: no gain; .*add_gains\.py"):
-        example(name).main(given)
+    given = {"torch_reranker": [f"--train={path}", f"--test={path}"], "own_lists": [str(path), str(path)]}
+    for name, arguments in given.items():
+        with pytest.raises(SystemExit, match=r"list\.jsonl:1: no gain; .*add_gains\.py"):
+            example(name).main(arguments)
 
 
 def test_the_loss_of_our_own_has_the_right_gradient(example: Example) -> None:

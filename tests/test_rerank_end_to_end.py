@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,12 @@ def write_lists(folder: Path, name: str, sentences: range) -> list[str]:
         f"references=[{folder / f'{name}.ref'}]",
         f"nbest_source={folder / f'{name}.src'}",
     ]
+
+
+def learned(run: Path, *keys: str) -> dict[str, Any]:
+    """The figures of a training."""
+    succeed("train", f"run={run}", *keys)
+    return summary_of(run)
 
 
 @dataclass(frozen=True)
@@ -104,32 +111,22 @@ def test_lists_are_shown_between_source_and_reference(ranked: Ranked, tmp_path: 
     assert row.endswith("| the cat sleeps here | the cat sleeps here |")
 
 
-WRONG = [
-    (["loss=perceptron"], "loss over lists"),
-    (["model.rerank.metric=column"], "model.rerank.gain_column=NAME"),
-    (["model.rerank.gain_column=TM"], "no such feature"),
-    (["loss.lists.heldout_every=1"], "heldout_every=1"),
-]
+def test_wrong_settings_are_named(ranked: Ranked, tmp_path: Path, refused: Said) -> None:
+    for keys, reason in (
+        (["model=rerank", "loss=perceptron"], "loss over lists"),
+        ([*RERANK, "model.rerank.metric=column"], "model.rerank.gain_column=NAME"),
+        ([*RERANK, "model.rerank.gain_column=TM"], "no such feature"),
+        ([*RERANK, "loss.lists.heldout_every=1"], "heldout_every=1"),
+    ):
+        assert reason in refused("train", f"run={tmp_path / 'run'}", *ranked.given, *keys)
 
 
-@pytest.mark.parametrize(("wrong", "reason"), WRONG, ids=[reason for _, reason in WRONG])
-def test_wrong_settings_are_named(ranked: Ranked, tmp_path: Path, wrong: list[str], reason: str, refused: Said) -> None:
-    keys = ["model=rerank"] if wrong == ["loss=perceptron"] else RERANK
-    assert reason in refused("train", f"run={tmp_path / 'run'}", *keys, *ranked.given, *wrong)
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"), [("||| TM= 1 ||| -1", "lacks features"), ("||| LM= 1", "total score")], ids=["TM", "LM"]
-)
-def test_lists_that_lack_what_a_run_ranks_by_are_refused(
-    ranked: Ranked, tmp_path: Path, line: str, reason: str, refused: Said
-) -> None:
-    (tmp_path / "bare.nbest").write_text(f"0 ||| the cat {line}\n")
-    asked = [str(tmp_path / "bare.nbest"), f"run={ranked.folder / 'without'}", f"out={tmp_path / 'out'}"]
-    assert reason in refused("nbest", "rescore", *asked)
-
-
-def test_a_run_that_ranks_lists_is_no_translator(ranked: Ranked, tmp_path: Path, refused: Said) -> None:
+def test_what_a_run_cannot_do_is_refused(ranked: Ranked, tmp_path: Path, refused: Said) -> None:
+    nbest = tmp_path / "bare.nbest"
+    for line, reason in (("||| TM= 1 ||| -1", "lacks features"), ("||| LM= 1", "total score")):
+        nbest.write_text(f"0 ||| the cat {line}\n")
+        asked = [str(nbest), f"run={ranked.folder / 'without'}", f"out={tmp_path / 'out'}"]
+        assert reason in refused("nbest", "rescore", *asked)
     run = f"run={ranked.folder / 'with'}"
     # No work directory is looked for.
     for command in (["translate"], ["serve", "port=0"], ["pack", f"out={tmp_path / 'packed'}"]):
@@ -162,8 +159,7 @@ def test_a_tuner_learns_from_json_lines_with_a_column_made_elsewhere(
     (tmp_path / "judge").write_text("\n".join(["0.1", "0.2", "0.9", "0.3"] * 40) + "\n")
     given = [f"nbest={nbest}", references, f"add_scores=[judge={tmp_path / 'judge'}]", "model.rerank.ngrams=0"]
     keys = ["model=rerank", f"loss={tuner}", "loss.tune.heldout_every=4", "model.rerank.position=true"]
-    succeed("train", f"run={tmp_path / 'run'}", *keys, "model.rerank.mbr=bleu", *given)
-    summary = summary_of(tmp_path / "run")
+    summary = learned(tmp_path / "run", *keys, "model.rerank.mbr=bleu", *given)
     assert list(summary["weights"]["dense"]) == ["LM", "judge", "list position", "mbr bleu"]
     assert summary["heldout_ranked_BLEU"] == summary["heldout_oracle_BLEU"] == 100
     assert "learned for bleu, which this table also measures" in caplog.text
@@ -177,26 +173,21 @@ def test_a_column_is_what_is_gained(tmp_path: Path) -> None:
     # A judge that likes what references do not: the first hypothesis.
     (tmp_path / "judge").write_text("\n".join(["0.9", "0.2", "0.1", "0.3"] * 40) + "\n")
     column = [f"add_scores=judge={tmp_path / 'judge'}", "model.rerank.gain_column=judge", "model.rerank.metric=column"]
-    succeed("train", f"run={tmp_path / 'run'}", *RERANK, *given, *column)
-    summary = summary_of(tmp_path / "run")
+    summary = learned(tmp_path / "run", *RERANK, *given, *column)
     assert "judge" not in summary["weights"]["dense"]
     assert summary["heldout_ranked_BLEU"] == summary["heldout_first_BLEU"] < 100
 
 
 def test_pairs_for_trainers_by_preference(tmp_path: Path, printed: Said, refused: Said) -> None:
     write_lists(tmp_path, "train", range(6))
-    nbest = as_json(tmp_path, "train")
-    reference = f"ref={tmp_path / 'train.ref'}"
-    asked = ["nbest", "pairs", str(nbest), f"out={tmp_path / 'p'}"]
+    nbest, plain = as_json(tmp_path, "train"), tmp_path / "train.nbest"
+    reference, out = f"ref={tmp_path / 'train.ref'}", f"out={tmp_path / 'p'}"
+    asked = ["nbest", "pairs", str(nbest), out]
     assert json.loads(printed(*asked, reference, "pairs=2", "metric=chrf"))["pairs"] == 12
     rows = [json.loads(line) for line in (tmp_path / "p").read_text().splitlines()]
-    references = (tmp_path / "train.ref").read_text().splitlines()
-    sources = (tmp_path / "train.src").read_text().splitlines()
-    assert [rows[0][key] for key in ("id", "prompt", "chosen")] == [0, sources[0], references[0]]
-    assert [row["chosen"] for row in rows[::2]] == references
-    assert "needs the source of every sentence" in refused(
-        "nbest", "pairs", str(tmp_path / "train.nbest"), reference, f"out={tmp_path / 'p'}"
-    )
+    assert [rows[0][key] for key in ("id", "prompt", "chosen")] == [0, "katze schläft", "the cat sleeps here"]
+    assert [row["chosen"] for row in rows[::2]] == (tmp_path / "train.ref").read_text().splitlines()
+    assert "needs the source of every sentence" in refused("nbest", "pairs", str(plain), reference, out)
     # What a column gains needs no references.
     succeed(*asked, "metric=column", "gain_column=LM")
     rows = [json.loads(line) for line in (tmp_path / "p").read_text().splitlines()]
@@ -256,15 +247,13 @@ def with_features(folder: Path, name: str) -> list[str]:
 BARE = ["model.rerank.ngrams=0", "model.rerank.length=false", "loss.tune.heldout_every=4"]
 
 
-@pytest.mark.parametrize("loss", ["loss=mira", "loss=xbleu"])
+@pytest.mark.parametrize("keys", [[*BARE, "loss=mira"], [*RERANK, *BARE[:2]]], ids=["mira", "xbleu"])
 def test_features_on_some_lines_are_learned(
-    tmp_path: Path, printed: Said, caplog: pytest.LogCaptureFixture, loss: str
+    tmp_path: Path, printed: Said, caplog: pytest.LogCaptureFixture, keys: list[str]
 ) -> None:
     caplog.set_level("INFO")
     given = with_features(tmp_path, "train")
-    keys = [*BARE, loss] if loss == "loss=mira" else [*RERANK, *BARE[:2]]
-    succeed("train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given)
-    summary = summary_of(tmp_path / "run")
+    summary = learned(tmp_path / "run", "model=rerank", *keys, *given)
     assert (summary["heldout_ranked_BLEU"], summary["active_features"]) == (100, 1)
     assert "only some of the 240 lines have 1 features: Bad_word (180); those that vary" in caplog.text
     # A score that a line lacks is learned from all the same.
@@ -278,14 +267,13 @@ def test_features_on_some_lines_are_learned(
 
 def test_features_on_some_lines_may_be_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     given = with_features(tmp_path, "train")
-    keys = [*BARE, "loss=mira", "model.rerank.given_sparse=false"]
-    succeed("train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given)
-    summary = summary_of(tmp_path / "run")
+    keys = ["model=rerank", *BARE, *given]
+    summary = learned(tmp_path / "run", *keys, "loss=mira", "model.rerank.given_sparse=false")
     assert (summary["active_features"], summary["heldout_ranked_BLEU"] < 100) == (0, True)
     assert "Bad_word (180); they are not learned: model.rerank.given_sparse=true" in caplog.text
     assert "stay 0" not in caplog.text
     caplog.clear()
-    succeed("train", f"run={tmp_path / 'mert'}", "model=rerank", *BARE, "loss=mert", *given)
+    learned(tmp_path / "mert", *keys, "loss=mert")
     assert "the weights of 1 sparse features (Bad) stay 0; loss=mira, pro or xbleu learns them" in caplog.text
 
 

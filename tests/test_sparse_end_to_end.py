@@ -6,6 +6,7 @@ import logging
 import re
 import shutil
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from tests.align.parted_copies import parted_copies
 from tests.commands import Capture, Said, succeed, summary_of, times_of
-from tests.made_once import as_prepared
+from tests.made_once import as_prepared, made_once
 from tests.models.phrase.definition import sparse_ids
 from tests.models.phrase.test_history import JUMPS
 from tests.test_end_to_end import run, work  # noqa: F401
@@ -27,9 +28,9 @@ from xlate.candidates.store import CandidateStore
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
-from xlate.errors import InputError
-from xlate.features.phrase_sparse import PHRASES, STEP
+from xlate.features.phrase_sparse import STEP
 from xlate.jobs.train import tuning
+from xlate.jobs.train.jackknife import Jackknife
 from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
 from xlate.learning.list_learner import ListLearner
@@ -52,18 +53,21 @@ SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", *PROCESSES, *FEW, *SEA
 
 
 @pytest.fixture(scope="module")
-def own_work(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    return as_prepared(work, tmp_path_factory.mktemp("sparse") / "work")
+def sparse_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A run, beside the work directory that its lists are in."""
+    return made_once(tmp_path_factory, "sparse", lambda folder: train_sparse(work, folder)) / "run"
 
 
-@pytest.fixture(scope="module")
-def sparse_run(own_work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    figures = trained(own_work, folder, *SPARSE, "sparse=all")
+def train_sparse(work: Path, folder: Path) -> None:  # noqa: F811
+    figures = trained(as_prepared(work, folder / "work"), folder / "run", *SPARSE, "sparse=all")
     assert figures["list_oracle_BLEU"] > figures["list_first_BLEU"] + 1
     assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
     assert figures["active_features"] > 100
-    return folder
+
+
+@pytest.fixture(scope="module")
+def own_work(sparse_run: Path) -> Path:
+    return sparse_run.parent / "work"
 
 
 def shards(work: Path) -> list[Path]:  # noqa: F811
@@ -146,9 +150,8 @@ def test_without_its_work_directory_classes_are_shown_by_number(
     assert re.search(r"source_first:class20=\d+,[MSD] ", shown)
 
 
-def test_lists_are_best_first(own_work: Path, sparse_run: Path) -> None:
+def test_lists_are_best_first(own_work: Path) -> None:
     """Scores from shards and weights fall within lists, as the decoder gave them."""
-    del sparse_run
     lists = CandidateStore.of_shards(shards(own_work)).arrays
     assert lists.sentence_I is not None
     assert lists.sentence_I.tolist() == list(range(len(lists.sentence_I)))
@@ -157,30 +160,20 @@ def test_lists_are_best_first(own_work: Path, sparse_run: Path) -> None:
         assert (np.diff(scores[a:b]) <= 1e-3).all()
 
 
-def test_lists_are_shared(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
-    del sparse_run
-    times = times_of(shards(own_work))
-    device = ["device=auto", "loss.lists.batch=16"]
-    figures = trained(own_work, tmp_path / "run", *SPARSE, "sparse=local", "loss.lists.objective=hinge", *device)
-    assert figures["active_features"] > 0
-    assert times_of(shards(own_work)) == times
-
-
-def test_a_damaged_shard_is_named_and_made_again(
-    own_work: Path, sparse_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_a_damaged_and_a_missing_shard_are_made_again(
+    own_work: Path, sparse_run: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    del sparse_run
+    config, prepared = config_of_run(sparse_run), WorkDirectory(own_work)
+    models = PhraseLists(config, prepared, next(own_work.glob("theta/*")), 3)
     kept = {path: contents(path) for path in shards(own_work)}
     damaged, missing, *others = kept
     data = bytearray(kept[damaged]["candidate_parts_K.npy"])
     data[-1] ^= 1
     (damaged / "candidate_parts_K.npy").write_bytes(bytes(data))
-    with pytest.raises(InputError, match="damaged"):
-        CandidateStore.of_shards(shards(own_work))
     shutil.rmtree(missing)
     times = times_of(others)
     with caplog.at_level(logging.WARNING):
-        trained(own_work, tmp_path / "run", *SPARSE, "sparse=local")
+        Jackknife(prepared, models, models.theta, config.decoder, config.loss.lists, config.seed).decode()
     assert str(damaged) in caplog.text
     assert times_of(others) == times
     assert {path: contents(path) for path in kept} == kept
@@ -212,15 +205,16 @@ def test_sparse_weights_of_a_base_stay_while_floats_are_tuned(
     np.testing.assert_array_equal(units[0], np.where(sums, 1.0 / sums.index(True), 1.0))
 
 
-def test_local_features_are_exported_inside_the_tables(
+def test_local_features_are_learned_from_the_same_lists_and_exported_inside_the_tables(
     own_work: Path, sparse_run: Path, tmp_path: Path, refused: Said
 ) -> None:
     assert "beyond the phrase" in refused("export", f"run={sparse_run}", f"out={tmp_path / 'no'}")
-    # On the floats of another run.
+    # On the floats of another run, by the learner for devices.
     overrides = ["sparse=local", "model.sparse.plain=[pair,lengths]", f"base={next(own_work.glob('theta/*'))}"]
-    trained(own_work, tmp_path / "run", *SPARSE, *overrides)
-    assert len(translated(tmp_path / "run", tmp_path)) == 3
-    succeed("inspect", f"run={tmp_path / 'run'}")
+    overrides += ["device=auto", "loss.lists.batch=16", "loss.lists.objective=hinge"]
+    times = times_of(shards(own_work))
+    assert trained(own_work, tmp_path / "run", *SPARSE, *overrides)["active_features"] > 0
+    assert times_of(shards(own_work)) == times
     succeed("export", f"run={tmp_path / 'run'}", f"out={tmp_path / 'moses'}")
     succeed("import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}")
     found = []
@@ -232,17 +226,13 @@ def test_local_features_are_exported_inside_the_tables(
     assert [score.expected for _, score in found[0]] == [score for _, score in found[1]]
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["loss.lists.candidates=drawn", "loss.lists.objective=cll"], "objective=cll"),
-        (["loss.lists.candidates=drawn", "loss.lists.joint=true"], "joint=True"),
-        (["loss.lists.candidates=drawn", "loss.lists.rounds=2"], "rounds=2"),
-        ([f"model.histories=[{JUMPS.name}]"], "cannot have features with history"),
-    ],
-)
-def test_settings_that_cannot_be(own_work: Path, overrides: list[str], message: str, refused_training: Said) -> None:
-    assert message in refused_training(own_work, *SPARSE, "sparse=all", *overrides)
+def test_settings_that_cannot_be(work: Path, refused_training: Said) -> None:  # noqa: F811
+    training = partial(refused_training, work, *SPARSE, "sparse=all")
+    drawn = partial(training, "loss.lists.candidates=drawn")
+    assert "objective=cll" in drawn("loss.lists.objective=cll")
+    assert "joint=True" in drawn("loss.lists.joint=true")
+    assert "rounds=2" in drawn("loss.lists.rounds=2")
+    assert "cannot have features with history" in training(f"model.histories=[{JUMPS.name}]")
 
 
 def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:
@@ -286,30 +276,28 @@ def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sp
 
     Its lists name pairs by their numbers in the whole text's table.
     """
-    whole = opened(sparse_run, 20).system
-    assert whole.model.sparse is not None
+    whole = opened(sparse_run).system
     models = PhraseLists(config_of_run(sparse_run), WorkDirectory(own_work), sparse_run, 3)
-    model = load_phrase_model(models.stage(1).folder / "model")
-    rows, words = models.rows.of(model.table), ["nirka", "no", "holdo", "va", "bolko", "ast", "."]
+    weights = whole.weights
+    system = models.opened(1, weights, whole.model.sparse, whole.search)
+    decoder, words = system.decoder.with_search(nbest=20), ["nirka", "no", "holdo", "va", "bolko", "ast", "."]
+    pair_B = models.rows.of(decoder.model.table).pair_B
+    assert pair_B.tolist() != list(range(len(pair_B)))
     table, vocabulary = whole.model.table, whole.model.source_vocabulary
-    system = models.opened(1, whole.weights, whole.model.sparse, whole.search)
-    for unit in system.hypotheses(system.decoder, words).units[0].tolist():
+    for unit in system.hypotheses(decoder, words).units[0].tolist():
         step = dict(zip(STEP, unit, strict=True))
         if step["pair"] >= 0:
             said = table.source_phrases[int(table.source_B[step["pair"]])]
             assert vocabulary.ids(words[step["start"] :][: step["source_length"]]).tolist() == said.tolist()
-    assert rows.pair_B.tolist() != list(range(len(rows.pair_B)))
-    features = replace(whole.model.sparse, table=model.table, rows=dict(zip(PHRASES, rows, strict=True)))
-    decoder = PhraseDecoder(replace(model, sparse=features), whole.weights_D, whole.search, True, whole.sparse_F)
     found = decoder.translate(words)
     assert len(found) > 5
     for derivation in found:
-        steps = [replace(step, unit=int(rows.pair_B[step.unit]) if step.unit >= 0 else -1) for step in derivation.steps]
+        steps = [replace(step, unit=int(pair_B[step.unit]) if step.unit >= 0 else -1) for step in derivation.steps]
         _, ids = sparse_ids(whole.model, derivation.source, steps)
         sums = derivation.features_D[whole.model.sums].sum()
-        assert whole.sparse_F[ids].sum() == pytest.approx(sums)
-        assert derivation.features_D @ whole.weights_D == pytest.approx(derivation.score)
-    assert any(whole.sparse_F[sparse_ids(whole.model, d.source, d.steps)[1]].any() for d in found)
+        assert weights.sparse_F[ids].any()
+        assert weights.sparse_F[ids].sum() == pytest.approx(sums)
+        assert derivation.features_D @ weights.dense_D == pytest.approx(derivation.score)
 
 
 def test_expected_bleu_over_the_search_graph_by_drawn_derivations(own_work: Path, tmp_path: Path) -> None:
@@ -341,8 +329,6 @@ def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path)
     assert decoder.weights_D[decoder.model.sums].tolist() == [1.0, 1.0, 1.0, 1.0]
     for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu."):
         charged(decoder, translator.text.source_tokens(line))
-    text, out = own_work / "generated" / "dev.src", tmp_path / "out.txt"
-    succeed("translate", f"run={folder}", f"input={text}", f"output={out}")
 
 
 def test_features_of_many_phrases_are_made_piece_by_piece(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,18 +21,11 @@ from tests.test_phrase_system_end_to_end import phrase_run, translated  # noqa: 
 from xlate.errors import InputError
 
 SENTENCE = "Nirka no holdo va bolko ast."
-RUNS = ["run", "phrase_run", "rules_run", "lcs_run"]
 
 
-@pytest.fixture(params=RUNS)
-def any_run(request: pytest.FixtureRequest) -> Path:
-    """A finished run of each kind that translates."""
-    return request.getfixturevalue(request.param)
-
-
-def test_it_translates_as_the_command_does(any_run: Path, tmp_path: Path) -> None:
-    wanted = translated(any_run, tmp_path)
-    translator = xlate.Translator.load(any_run)
+def test_it_translates_as_the_command_does(phrase_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    wanted = translated(phrase_run, tmp_path)
+    translator = xlate.Translator.load(phrase_run)
     texts = ["Nirka no holdo va bolko ast.", "", "Gonban va fuspan ri pikum nu."]
     assert translator.translate(texts) == wanted
     assert translator.translate(tuple(texts)) == wanted
@@ -60,16 +51,15 @@ def test_terms_of_a_glossary(phrase_run: Path, tmp_path: Path, capsys: Capture) 
     assert (tmp_path / "out").read_text() == text + "\n"
     assert "2 of 2 terms translated by the glossary" in capsys.readouterr().err
     soft = xlate.Translator.load(phrase_run, glossary=file, terms="soft")
-    assert {unit.source for one in soft.nbest(SENTENCE, 20) for unit in one.units if unit.term} <= {
-        ("nirka",),
-        ("holdo",),
-    }
+    units = [unit for one in soft.nbest(SENTENCE, 20) for unit in one.units]
+    assert not all(unit.term for unit in units if unit.source == ("nirka",))
     with pytest.raises(InputError, match="unknown use of terms"):
         xlate.Translator.load(phrase_run, glossary=terms, terms="firm")
 
 
-def test_lists_have_scores_features_and_spans(any_run: Path) -> None:
-    translator = xlate.Translator.load(any_run)
+@pytest.mark.parametrize("kind", ["run", "phrase_run", "rules_run", "lcs_run"])
+def test_lists_have_scores_features_and_spans(kind: str, request: pytest.FixtureRequest) -> None:
+    translator = xlate.Translator.load(request.getfixturevalue(kind))
     found = translator.nbest(SENTENCE, 6)
     assert 1 < len(found) <= 6
     assert len({one.words for one in found}) == len(found)
@@ -115,18 +105,6 @@ def test_processes_stay_and_say_the_same(phrase_run: Path) -> None:  # noqa: F81
     with translator:
         assert translator.translate(texts) == alone.translate(texts), "it can be used again"
     assert set(children()) == before
-
-
-def test_a_process_that_died_is_told_and_others_take_its_place(phrase_run: Path) -> None:  # noqa: F811
-    texts = [SENTENCE] * 9
-    before = set(children())
-    with xlate.Translator.load(phrase_run, processes=2) as translator:
-        wanted = translator.translate(texts)
-        os.kill((set(children()) - before).pop(), signal.SIGKILL)
-        # The other process may be done with a text before the death of this one is noticed.
-        with pytest.raises(InputError, match="a process that translated died"):
-            translator.translate(texts * 100)
-        assert translator.translate(texts) == wanted
 
 
 def children() -> list[int]:
