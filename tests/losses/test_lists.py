@@ -27,3 +27,9 @@ def test_huge_equal_and_infinite_values(lists: Lists) -> None:
     np.testing.assert_allclose(values.grad.numpy(), [0.5, 0.5, 0, 0, 0, sigmoid, 0, 0], atol=1e-12)
     first = [0, 2, 5, 6, -1] if lists is FLAT else [0, 0, 1, 0, -1]
     assert lists.argmax(given).tolist() == first
+
+
+def test_places_beside_the_mask_count_neither_in_sums_nor_in_shares() -> None:
+    lists, values = PaddedLists(torch.tensor([[True, True, False]])), torch.tensor([[0.0, math.log(3), 50.0]])
+    assert lists.sum(values).tolist() == pytest.approx([math.log(3)])
+    assert lists.shares(values).tolist()[0] == pytest.approx([0.25, 0.75, 0.0])
