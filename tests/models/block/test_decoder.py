@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.models.small_models import (
     LETTERS,
+    REACH,
     SOURCE,
     block_set,
     enumerate_all,
@@ -22,6 +23,7 @@ from tests.models.small_models import (
 )
 from tests.parts import from_python
 from xlate.errors import InputError
+from xlate.kernels.features.blocks import jump_costs
 from xlate.kernels.search import distortion_decoder
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
@@ -32,6 +34,7 @@ from xlate.text.vocabulary import EncodedText, Vocabulary
 EVERYTHING: dict[str, Any] = {"beam": 10**9, "threshold": 0.0, "option_order": "count", "options": 2}
 MODES = ["mon", "swap", "swap_or"]
 rest_estimate = from_python(distortion_decoder.rest_estimate)
+jumps_cost = from_python(jump_costs)
 EACH_MODEL = pytest.mark.parametrize("name", [*MODES, "distortion"])
 
 
@@ -231,3 +234,15 @@ def test_a_line_in_full():
     assert local.explain(["A", "b", "c", "Zz"], *local.translate(["a", "b", "c", "zz"])).split("\n")[1] == (
         "[2,3) R  c -> u  (N=1)  0.0000 = lexical -2×1=-2, partition=1.25, BB:a b|v w>c|u=0.75"
     )
+
+
+def test_jumps_cost_what_the_words_landed_on_and_left_say() -> None:
+    """As training reads them; the search is compared with words by the enumeration above."""
+    model = jumping(3)[0]
+    arrays, costs, phrases = model.feature_arrays.distortion, model.distortion, model.table.source_phrases
+    for before, block in np.ndindex(3, 3):
+        first, last = phrases[model.table.source_B[block]][0], phrases[model.table.source_B[before]][-1]
+        for jump in (-9, -1, 0, 1, 9):
+            column = min(max(jump, -REACH), REACH) + REACH
+            expected = costs.inbound_VK[first, column], costs.outbound_VK[last, column]
+            assert jumps_cost(arrays, before, 10, block, 9 + jump) == expected
