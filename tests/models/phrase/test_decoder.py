@@ -71,6 +71,16 @@ def test_only_what_the_readable_search_expands_is_expanded():
     assert len(fast) > len(slow) * 0.8
 
 
+@pytest.mark.parametrize("key", ["future_cost", "distortion_future"])
+def test_a_narrow_search_finds_more_with_estimates_of_what_is_left(key):
+    rng, model, weights_D, _ = random_case(7, "wbe", None)
+    sentences, found = [random_words(rng, 12) for _ in range(20)], []
+    for given in (True, False):
+        search = PhraseSearch(**{"algorithm": "stack", "stack": 2, "threshold": 0.0, "distortion_limit": 6, key: given})
+        found.append(sum(PhraseDecoder(model, weights_D, search).translate(words)[0].score for words in sentences))
+    assert found[0] > found[1]
+
+
 def test_fewer_pops_find_less():
     rng, model, weights_D, _ = random_case(17, "wbe", None)
     words = random_words(rng, 10)
