@@ -39,12 +39,11 @@ def test_finds_the_dictionary(method, rng):
 def test_forward_gives_each_target_word_one_source_word(rng):
     source, target = corpus(60, rng)
     source = [[*sentence, "extra"] for sentence in source]
-    for direction, side, texts in (("forward", 1, target), ("backward", 0, source)):
-        links = align(source, target, "ibm1", direction)
-        for s, sentence in enumerate(texts):
-            linked = links.sentence(s)[side].tolist()
+    forward, backward, both = (align(source, target, "ibm1", way) for way in ("forward", "backward", "intersection"))
+    for s in range(len(source)):
+        for linked in (forward.sentence(s)[1].tolist(), backward.sentence(s)[0].tolist()):
             assert len(linked) == len(set(linked))
-            assert set(linked) <= set(range(len(sentence)))
+        assert set(forward.pairs(s)) & set(backward.pairs(s)) == set(both.pairs(s)) != set()
 
 
 def test_another_seed_draws_other_links(rng):

@@ -108,3 +108,10 @@ def test_an_error_here_ends_the_other_process() -> None:
     ):
         raise KeyboardInterrupt
     assert process._process.poll() is not None
+
+
+def test_the_other_process_ends_with_this_one() -> None:
+    text = TokenText.of([["a", "b", "c"]] * 3000).text
+    with AlignmentProcess(Direction("eflomal", 0, "backward"), text, text) as process:
+        process._process.stdin.close()
+        assert process._process.wait(timeout=300) == 1

@@ -71,14 +71,15 @@ def test_a_model_serves_every_symmetrisation(rng: np.random.Generator, tmp_path:
         assert pairs(again) == pairs(align(*text, "hmm", symmetrization))
 
 
-@pytest.mark.parametrize(("sample", "size"), [(7, 7), (10**6, 19)])
+@pytest.mark.parametrize(("sample", "size"), [(7, 7), (25, 19)])
 def test_a_sample_is_spread_over_the_usable_pairs(rng: np.random.Generator, sample: int, size: int) -> None:
-    source, target = corpus(20, rng)
+    # Words at random, so that other pairs would give other links.
+    source, target = ([rng.choice(list("abcdefgh"), size=6).tolist() for _ in range(20)] for _ in range(2))
     source[4] = []
     usable = [row for row in range(20) if row != 4]
     kept = [usable[n * 19 // size] for n in range(size)]
-    sampled = align(source, target, "ibm2", sample=sample).select(np.array(kept))
-    alone = align([source[row] for row in kept], [target[row] for row in kept], "ibm2")
+    sampled = align(source, target, sample=sample).select(np.array(kept))
+    alone = align([source[row] for row in kept], [target[row] for row in kept])
     assert pairs(sampled) == pairs(alone)
 
 

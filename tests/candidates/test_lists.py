@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.candidates.plain_lists import listed
@@ -84,6 +84,7 @@ def compared(batch: CandidateBatch) -> list[list[object]]:
     return [rows[a:b] for a, b in pairwise(batch.candidate_offsets_I1)]
 
 
+@settings(max_examples=200)
 @given(
     st.lists(ragged_batches(two_level=True, dense=1, sparse=3, max_instances=2), min_size=2, max_size=3), st.booleans()
 )

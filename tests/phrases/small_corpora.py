@@ -1,4 +1,4 @@
-"""Small phrase tables and sentence pairs, and matching and orientation bigrams of them by trial."""
+"""Small phrase tables and sentence pairs, matching and orientation bigrams of them by trial, and equality of arrays."""
 
 from __future__ import annotations
 

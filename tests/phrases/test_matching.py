@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.phrases.small_corpora import (
@@ -90,7 +90,13 @@ def bigrams_of(events):
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-@settings(max_examples=60, deadline=None)
+# Two predecessors of one source span, and a predecessor of two that begin at the same word.
+NESTED = table_of([(words, words) for words in ([3], [4, 3], [5], [5, 5])]), [([4, 3, 5],) * 2, ([3, 5, 5],) * 2]
+
+
+@example(*NESTED, False)
+@example(*NESTED, True)
+@settings(max_examples=100, deadline=None)
 @given(tables, corpora, st.booleans())
 def test_equal_to_comparing_every_two_matches(table, corpus, by_span):
     """The bigrams, grouped by predecessor or by predecessor and source span, and the matches without one."""
