@@ -149,7 +149,8 @@ def test_tables_of_sentences_translate_as_the_run_does(predicting: Path, tmp_pat
     """With reordering scores in them; tests/test_distortion_end_to_end.py has those in files of their own."""
     free = listed(predicting, tmp_path)
     out = tmp_path / "tables"
-    succeed("export", f"run={predicting}", f"out={out}", f"input={tmp_path / 'in.txt'}", "reordering=scores")
+    for _ in range(2):
+        succeed("export", f"run={predicting}", f"out={out}", f"input={tmp_path / 'in.txt'}", "reordering=scores")
     assert listed(predicting, tmp_path, f"tables={out}") == free
     files = {"0.gz", "1.gz", "2.gz", "README.txt", "translate.sh", "input.txt", "moses.ini", "lm.arpa.gz"}
     cased = {"truecase-model.source", "truecase-model.target"}

@@ -15,6 +15,7 @@ from tests.test_phrase_system_end_to_end import PHRASE, listed, trained, transla
 from xlate.config.stored import config_of_run
 from xlate.features.context import Distances
 from xlate.models.context.classifiers import ContextParts, distance_model
+from xlate.text.lines import read_lines
 from xlate.work.directory import WorkDirectory
 
 DISTORTION = [*CONTEXT, "model.predicts=distortion", "model.reach=3"]
@@ -78,6 +79,11 @@ def test_a_phrase_system_is_tuned_with_it(
     succeed("export", f"run={tmp_path / 'run'}", f"out={tables}", f"input={tmp_path / 'in.txt'}")
     assert listed(tmp_path / "run", tmp_path, f"tables={tables}") == free
     assert {path.name for path in tables.glob("reordering*")} == {f"reordering.{n}.gz" for n in range(3)}
+    for n in range(3):
+        rows, oriented = (
+            [line.split(" ||| ")[:2] for line in read_lines(tables / f"{name}{n}.gz")] for name in ("", "reordering.")
+        )
+        assert oriented == rows
     assert "Displacement0_-3 to Displacement0_+3" in (tables / "README.txt").read_text()
     shown = printed("inspect", f"run={distortion_run}", "find=va", "sentence='Nirka no holdo va.'", "top=3")
     assert "distances with and without their context" in shown

@@ -90,7 +90,7 @@ def test_tuners_tune_for_bleu_and_for_several_measures(
     assert {key: figures[key] for key in figures if key in ("tune_BLEU", "tune_objective")} == {
         f"tune_{name}": round(max(values), 4)
     }
-    assert 100 > max(values[1:]) > values[0]
+    assert 100 > max(values[1:]) > (20 if name == "BLEU" else values[0])
     assert figures["rounds"] == len(values) - 1
     assert (tmp_path / "run" / "metrics.jsonl").read_text().count(f"tune/{name}") == len(values)
 

@@ -184,7 +184,7 @@ class PhraseList:
         options, model = self.options, self.model
         known_O = options.pair_O >= 0
         scores, reordering = (
-            _at(known_O, logs(options.pair_O[known_O])) for logs in (model.log_scores, model.log_reordering)
+            _of_known(known_O, logs(options.pair_O[known_O])) for logs in (model.log_scores, model.log_reordering)
         )
         return PathOptions(
             len(options.words),
@@ -211,8 +211,8 @@ class PhraseList:
         )
 
 
-def _at(known_O: Bools, values: Floats) -> Floats:
-    """The values of known options; zeros for the others, which a table of no pairs has too."""
+def _of_known(known_O: Bools, values: Floats) -> Floats:
+    """The given values at the places of known options, and zeros at all others; a table may know none."""
     values_O = np.zeros((len(known_O), *values.shape[1:]))
     values_O[known_O] = values
     return values_O
