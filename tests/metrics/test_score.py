@@ -83,7 +83,7 @@ def test_tokenised_and_empty_lines_are_pointed_out() -> None:
     lines = ["a house ."] * 100 + [""]
     found = evaluate(lines, [lines], bootstrap=0, measures=["bleu"])
     assert "100 lines end in a space and a full stop" in found.notes[0]
-    assert "1 hypotheses are empty" in found.summary()
+    assert "empty hypotheses: 1" in found.summary()
     assert evaluate(lines[:99], [lines[:99]], bootstrap=0, measures=["bleu"]).notes == ()
     assert len(evaluate(lines, [lines], bootstrap=0, measures=["bleu"], tokenize="none").notes) == 1
 

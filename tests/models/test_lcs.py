@@ -90,6 +90,7 @@ def test_words_are_left_out_where_that_pays() -> None:
     assert found.words == []
     assert [step.unit for step in found.steps] == [DELETED, DELETED]
     assert "(left out)" in system.explain(["a", "b"], found)
+    assert system.nbest_line(0, found).split(" ||| ")[4] == ""
     assert [step.unit for step in system.with_search(deletions=False).translate(["zz"])[0].steps] == [COPIED]
     system = system.with_weights(replace(language_alone(), dense_D=np.array([0.0, 1.0, -1.0])))
     kept = system.with_search(deletion_cost=1e3).translate(["a", "b"])[0]

@@ -73,7 +73,7 @@ def test_texts_are_read_with_their_factors(tmp_path: Path) -> None:
     [
         (["a|X", "b"], ["A", "B"], "text", 2, "b"),
         (["a|X b|X", "c|X"], ["A B", "C D"], "tags", 2, "2 values, 1 tokens"),
-        (["a|X", "b|X"], ["A"], "tags", 2, "1 lines"),
+        (["a|X", "b|X"], ["A"], "tags", 2, "1 line"),
         (["a|X"], ["A", "B", "C"], "tags", 2, "3 lines"),
     ],
 )

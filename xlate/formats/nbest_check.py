@@ -24,6 +24,8 @@ _PIECE = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?=([0-9]{1,9})(?:-([0-9]{1,9}))?"
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 ROUNDS = 8
 MOST_COLUMNS = 100
+# The errors that are shown one by one.
+MOST_ERRORS = 10
 
 
 def printed_error(values: Floats) -> Floats:
@@ -118,11 +120,11 @@ class NbestReport(NbestFaults):
             plain["features"] = len(self.arrays.names)
         return plain
 
-    def summary(self, most: int = 10) -> str:
+    def summary(self) -> str:
         """The first errors, and one line for each oddity."""
-        lines = [str(error) for error in self.errors[:most]]
-        if len(self.errors) > most:
-            lines.append(f"… and {len(self.errors) - most} more errors")
+        lines = [str(error) for error in self.errors[:MOST_ERRORS]]
+        if len(self.errors) > MOST_ERRORS:
+            lines.append(f"… and {len(self.errors) - MOST_ERRORS} more errors")
         lines += [f"{oddity}: {count}, first {self.examples[oddity]}" for oddity, count in self.oddities.items()]
         return "\n".join(lines) or "nothing odd"
 

@@ -300,7 +300,7 @@ def evaluate(
         )
     empty = sum(not line.strip() for line in hypotheses)
     if empty:
-        notes.append(f"{empty} hypotheses are empty")
+        notes.append(f"empty hypotheses: {empty}")
     return Evaluation(figures, len(hypotheses), len(streams), tuple(notes))
 
 

@@ -263,8 +263,8 @@ class System(ABC, Generic[Space, Settings]):
     def nbest_line(self, number: int, derivation: Derivation[Any]) -> str:
         """A line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`, and any word links.
 
-        The segmentation lists `source=target` spans, inclusive, from 0, in target order; links are `source-target`. A
-        `|` in a word is written `&#124;`.
+        The segmentation lists `source=target` spans, inclusive, from 0, in target order, without steps that write no
+        word; links are `source-target`. A `|` in a word is written `&#124;`.
 
         Example: `0 ||| the house ||| LM0= -3.1 WordPenalty0= -2 ||| -3.2 ||| 0-1=0-1 ||| 0-0 1-1`
         """
@@ -279,7 +279,7 @@ class System(ABC, Generic[Space, Settings]):
             " ".join(escape_bars(word) for word in derivation.words),
             " ".join(f"{name}= " + " ".join(f"{value + 0.0:.9g}" for value in values) for name, values in shown),
             f"{derivation.score:.9g}",
-            " ".join(f"{inclusive(*source)}={inclusive(*target)}" for source, target in spans),
+            " ".join(f"{inclusive(*source)}={inclusive(*target)}" for source, target in spans if target[0] < target[1]),
         ]
         links = self.word_links(derivation)
         if links is not None:

@@ -407,8 +407,8 @@ def check_length(path: str | Path, lines: int, expected: int, what: str = "a ref
     if lines != expected:
         raise InputError(
             f"{what} of a different length",
-            f"{lines} lines",
-            f"{expected} lines, one per sentence",
+            f"{lines} line{'s' * (lines != 1)}",
+            f"{expected} line{'s' * (expected != 1)}, one per sentence",
             "check that this file belongs to the same text",
             file=path,
             line=min(lines, expected) + 1,
