@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -227,55 +228,58 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextlib.contextmanager
-def dropped_interruptions_raised() -> Iterator[None]:
-    """Raises an interruption that Python had to drop, in place of the error that follows from it.
+def termination_raised() -> Iterator[None]:
+    """Makes SIGTERM and SIGINT end the code in this block by an exception, so that everything is cleaned up.
 
-    While loops are compiled, a signal first arrives in a function called by the compiler; an exception from such a
-    function is written to standard error and dropped, and then the compiler fails for lack of its result.
+    That exception can get lost. Python drops it in functions called by the compiler and in `__del__`: then the signal
+    is sent again, if the block does not end soon. Libraries that are interrupted half-way may raise an error of their
+    own instead: after a signal, any error counts as the interruption.
+
+    Raises:
+        Interrupted: a signal came.
     """
-    dropped: list[BaseException] = []
+    came: list[KeyboardInterrupt] = []
     before = sys.unraisablehook
+
+    def raise_it(number: int, _frame: FrameType | None) -> None:
+        came.append(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
+        raise came[-1]
+
+    def number() -> int:
+        return signal.SIGTERM if isinstance(came[-1], Terminated) else signal.SIGINT
+
+    def send_again() -> None:
+        if sys.unraisablehook is keep:
+            os.kill(os.getpid(), number())
 
     def keep(found: sys.UnraisableHookArgs) -> None:
         if isinstance(found.exc_value, KeyboardInterrupt):
-            dropped.append(found.exc_value)
-        else:
+            came.append(found.exc_value)
+            timer = threading.Timer(LOOK, send_again)
+            timer.daemon = True
+            timer.start()
+        elif not came:
             before(found)
 
+    # Python lets only the main thread set handlers; handlers other than the usual ones are left in place.
+    usual = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    main = threading.current_thread() is threading.main_thread()
+    ours = {one: handler for one, handler in usual.items() if main and signal.getsignal(one) is handler}
+    for one in ours:
+        signal.signal(one, raise_it)
     sys.unraisablehook = keep
     try:
         yield
-    except Exception as error:
-        if not dropped:
+    except (Exception, KeyboardInterrupt) as error:
+        if not came:
             raise
-        raise dropped[0] from error
+        # Objects that were being made are removed now, while what they raise is dropped.
+        traceback.clear_frames(came[-1].__traceback__)
+        raise Interrupted("stopped by a signal", 128 + number()) from error
     finally:
         sys.unraisablehook = before
-
-
-@contextlib.contextmanager
-def termination_raised() -> Iterator[None]:
-    """Makes SIGTERM end the code in this block by an exception, so that everything is cleaned up.
-
-    Raises:
-        Interrupted: SIGTERM came.
-    """
-
-    def raise_it(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated
-
-    # Python lets only the main thread set handlers; an existing handler is left in place.
-    free = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if free:
-        signal.signal(signal.SIGTERM, raise_it)
-    try:
-        with dropped_interruptions_raised():
-            yield
-    except Terminated as error:
-        raise Interrupted("stopped by a signal", 128 + signal.SIGTERM) from error
-    finally:
-        if free:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for one, handler in ours.items():
+            signal.signal(one, handler)
 
 
 @cache

@@ -3,48 +3,88 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from xlate import machine
 from xlate.errors import Interrupted
-from xlate.machine import STOPPING, StopFlag, dropped_interruptions_raised, termination_raised
+from xlate.machine import STOPPING, StopFlag, termination_raised
+
+
+@pytest.fixture(autouse=True)
+def usual_handlers() -> Iterator[None]:
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def drop(action: Callable[[], object]) -> None:
+    """Does something in a function that C calls, where what it raises ends."""
+    ctypes.CFUNCTYPE(None)(lambda: action() and None)()
 
 
 def fails_behind(action: Callable[[], object]) -> None:
-    """Does something in a function that C calls, where what it raises ends, and then fails."""
-    ctypes.CFUNCTYPE(None)(lambda: action() and None)()
+    drop(action)
     raise RuntimeError("no compiled object yet")
+
+
+def fails_instead(action: Callable[[], object]) -> None:
+    try:
+        action()
+    except KeyboardInterrupt:
+        raise AttributeError("half-way") from None
+
+
+def goes_on(action: Callable[[], object]) -> None:
+    drop(action)
+    time.sleep(60)
+
+
+class HalfMade:
+    """Cannot be removed before it is complete."""
+
+    def __init__(self, action: Callable[[], object]) -> None:
+        action()
+        self.whole = True
+
+    def __del__(self) -> None:
+        print(self.whole)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("body", [fails_behind, fails_instead, goes_on, HalfMade])
+def test_no_signal_is_lost(monkeypatch: pytest.MonkeyPatch, number: int, body: Callable[..., object]) -> None:
+    monkeypatch.setattr(machine, "LOOK", 0.01)
+    with pytest.raises(Interrupted, match="stopped by a signal") as found, termination_raised():
+        body(lambda: signal.raise_signal(number))
+    assert found.value.status == 128 + number
 
 
 def raise_it(error: BaseException) -> None:
     raise error
 
 
-def test_a_dropped_interruption_takes_the_place_of_what_follows_from_it() -> None:
-    with pytest.raises(KeyboardInterrupt), dropped_interruptions_raised():
-        fails_behind(lambda: raise_it(KeyboardInterrupt()))
-    with pytest.raises(RuntimeError, match="no compiled"), dropped_interruptions_raised():
-        fails_behind(lambda: None)
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_other_errors_are_dropped_as_ever() -> None:
-    with pytest.raises(RuntimeError, match="no compiled"), dropped_interruptions_raised():
-        fails_behind(lambda: raise_it(ValueError("shown")))
+@pytest.mark.parametrize("action", [lambda: None, lambda: raise_it(ValueError("shown"))])
+def test_without_a_signal_errors_are_as_ever(action: Callable[[], object]) -> None:
+    with pytest.raises(RuntimeError, match="no compiled"), termination_raised():
+        fails_behind(action)
 
 
-def test_a_termination_that_was_dropped() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    try:
-        with pytest.raises(Interrupted, match="stopped by a signal"), termination_raised():
-            fails_behind(lambda: os.kill(os.getpid(), signal.SIGTERM))
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def test_ctrl_c_while_python_ends_shows_no_traceback() -> None:
+    program = (
+        "import atexit, signal, sys; from xlate.cli.main import start; sys.argv = ['xlate', '--version'];"
+        "atexit.register(signal.raise_signal, signal.SIGINT); sys.exit(start())"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
 
 
 def test_the_first_signal_is_answered_and_the_second_ends(capfd: pytest.CaptureFixture[str]) -> None:

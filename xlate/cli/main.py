@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -32,6 +33,9 @@ def start() -> int:
     try:
         return main()
     finally:
+        # While Python ends, SIGINT ends the process without a traceback.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         # Existing objects are not searched again at the end.
         gc.freeze()
 

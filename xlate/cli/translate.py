@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -123,6 +124,8 @@ def converse(translator: Translator, explained: bool) -> None:
     Raises:
         KeyboardInterrupt: SIGTERM.
     """
+    # The command goes on after it, unlike others.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print(HELP)
     for line in typed_lines():
         with _interruptible():
