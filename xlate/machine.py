@@ -231,9 +231,9 @@ class Terminated(KeyboardInterrupt):
 def termination_raised() -> Iterator[None]:
     """Makes SIGTERM and SIGINT end the code in this block by an exception, so that everything is cleaned up.
 
-    That exception can get lost. Python drops it in functions called by the compiler and in `__del__`: then the signal
-    is sent again, if the block does not end soon. Libraries that are interrupted half-way may raise an error of their
-    own instead: after a signal, any error counts as the interruption.
+    That exception can get lost. Python drops it in functions that the compiler calls and in `__del__`; unless the block
+    ends soon, the signal is then sent again. A library that is interrupted half-way may raise an error of its own
+    instead, so any error after a signal counts as the interruption.
 
     Raises:
         Interrupted: a signal came.
@@ -271,9 +271,11 @@ def termination_raised() -> Iterator[None]:
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt):
+            came.append(error)
         if not came:
             raise
-        # Objects that were being made are removed now, while what they raise is dropped.
+        # Half-made objects are removed now, while what their removal raises is not reported.
         traceback.clear_frames(came[-1].__traceback__)
         raise Interrupted("stopped by a signal", 128 + number()) from error
     finally:

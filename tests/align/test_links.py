@@ -64,11 +64,11 @@ def test_link_outside_its_sentence_is_refused_with_its_line(tmp_path, link, sour
         read_links(write(tmp_path, f"0-0\n{link}\n"), [1, source], [1, target])
 
 
-@pytest.mark.parametrize("text", ["0-0\n", "0-0\n0-0\n0-0\n", ""])
-def test_wrong_number_of_lines_is_refused(tmp_path, text):
+@pytest.mark.parametrize(("lines", "seen"), [(0, "0 lines"), (1, "1 line"), (3, "3 lines")])
+def test_wrong_number_of_lines_is_refused(tmp_path, lines, seen):
     with pytest.raises(InputError, match="a file of links of a different length") as caught:
-        read_links(write(tmp_path, text), [1, 1], [1, 1])
-    assert caught.value.seen == {0: "0 lines", 1: "1 line", 3: "3 lines"}[text.count("\n")]
+        read_links(write(tmp_path, "0-0\n" * lines), [1, 1], [1, 1])
+    assert caught.value.seen == seen
 
 
 def test_differing_lengths_are_refused(tmp_path):

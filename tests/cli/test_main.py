@@ -95,7 +95,7 @@ def test_bad_input_gives_one_message_and_status_2(
         (InputError("bad", file="f", line=3), 2, "f:3: bad"),
         (Interrupted("stopped"), 143, "stopped"),
         (Interrupted("stopped", 130), 130, "stopped"),
-        (KeyboardInterrupt(), 130, "interrupted"),
+        (KeyboardInterrupt(), 130, "stopped by a signal"),
         (OSError(errno.ENOSPC, "full"), 2, "the disk is full"),
         (MemoryError("Unable to allocate 61.0 GiB"), 2, "not enough memory: Unable to allocate 61.0 GiB"),
     ],

@@ -289,8 +289,7 @@ def test_lines_and_explanations(system: AnySystem) -> None:
             features = [value for _, values in system.shown_features(derivation) for value in values]
             assert line.values == pytest.approx(features, rel=1e-6)
             written = [tuple(map(span_of, block.split("="))) for block in line.fields[4].split()]
-            sources = [step.source_span for step in derivation.blocks]
-            spans = zip(sources, derivation.target_spans, strict=True)
+            spans = zip((step.source_span for step in derivation.blocks), derivation.target_spans, strict=True)
             assert written == [(source, target) for source, target in spans if target[0] < target[1]]
             assert len(system.orientations(derivation)) == len(derivation.blocks)
             parts = [weight * value for _, weight, value in system.contributions(derivation)]

@@ -64,7 +64,7 @@ def _status(arguments: list[str]) -> int:
     except Interrupted as error:
         return fail(error, error, error.status)
     except KeyboardInterrupt as error:
-        return fail(error, "interrupted", 130)
+        return fail(error, "stopped by a signal", 130)
     except BrokenPipeError:
         drop(sys.stdout)
         return 0

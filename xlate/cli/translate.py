@@ -124,7 +124,7 @@ def converse(translator: Translator, explained: bool) -> None:
     Raises:
         KeyboardInterrupt: SIGTERM.
     """
-    # The command goes on after it, unlike others.
+    # Here Ctrl-C does not end the command, so an error after it is not taken for an interruption.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     print(HELP)
     for line in typed_lines():

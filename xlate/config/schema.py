@@ -221,9 +221,7 @@ class TranslateConfig(GlossaryConfig, Command):
     distinct: bool = key("N-best lists contain each text only once.", True)
     trace: bool = key("Print to standard error how each translation was built.", False)
     detokenize: bool = key("Print plain text; false: tokens separated by spaces.", True)
-    fast: bool = key(
-        "Use the compiled search; false: the readable one (decoder.algorithm=stack), with the same result.", True
-    )
+    fast: bool = key("Use the compiled search; false: the readable one, which has no cube pruning.", True)
     decoder: dict[str, Any] = field(default_factory=dict)
     cluster: Any = field(default_factory=ClusterConfig)
 
