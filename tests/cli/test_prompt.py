@@ -25,7 +25,7 @@ from xlate.config.load import load
 from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
 from xlate.jobs.translate import TokenizedText, Translator
-from xlate.machine import Terminated
+from xlate.machine import Terminated, termination_raised
 
 Talk = Callable[..., Any]
 
@@ -37,7 +37,7 @@ class Picky(TokenizedText):
         if "bad" in line:
             raise InputError("this cannot be taken apart", seen=line)
         if "slow" in line:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return super().source_tokens(line)
 
 
@@ -91,6 +91,11 @@ def test_errors_and_interrupts_end_a_line_only(talk: Talk, translator: Translato
     assert "this cannot be taken apart" in shown.err
     assert "UTF-8" in shown.err
     assert translator.translate_line("a").text in shown.out.splitlines()
+
+
+def test_an_error_after_ctrl_c_is_no_interruption(talk: Talk) -> None:
+    with pytest.raises(RuntimeError), termination_raised():
+        talk("slow", RuntimeError())
 
 
 def test_sigterm_ends_the_conversation(talk: Talk) -> None:

@@ -46,6 +46,7 @@ def test_all_errors_are_collected_and_the_rest_is_used(tmp_path):
     report = checked(tmp_path, ["x"])
     assert [error.message for error in report.errors] == ["too few fields"]
     assert report.to_json() == {"lines": 1, "errors": 1, "oddities": {}}
+    assert "… and 2 more errors" in checked(tmp_path, ["x"] * 12).summary()
     report = checked(tmp_path, ["a", "b", "c"], size=2)
     assert [error.message for error in report.errors] == ["3 lines are not a multiple of 2"]
 

@@ -67,6 +67,12 @@ def test_no_signal_is_lost(monkeypatch: pytest.MonkeyPatch, number: int, body: C
     assert found.value.status == 128 + number
 
 
+def test_a_second_ctrl_c_counts_too() -> None:
+    with pytest.raises(Interrupted) as found, termination_raised():
+        raise KeyboardInterrupt
+    assert found.value.status == 128 + signal.SIGINT
+
+
 def raise_it(error: BaseException) -> None:
     raise error
 
