@@ -44,7 +44,7 @@ def write_text(folder: Path, lines: int) -> None:
         DemoCorpus(7).write(folder, train=PAIRS, dev=100, test=1)
     for name, split, size in (("train", "train", PAIRS), ("dev", "val", 100)):
         for language, side in (("de", "src"), ("en", "tgt")) if root else ():
-            text = gzip.decompress((Path(root) / f"multi30k/{split}.{language}.gz").read_bytes())
+            text = gzip.decompress((Path(root or "") / f"multi30k/{split}.{language}.gz").read_bytes())
             (folder / f"{name}.{side}").write_bytes(b"".join(text.splitlines(True)[:size]))
     source = (folder / "train.src").read_bytes().splitlines(True)
     (folder / "in").write_bytes(b"".join(source[:lines]))

@@ -124,8 +124,10 @@ class Pipeline:
         words = Vocabulary([]), corpus.target_vocabulary
         self.index = BigramIndex.frequent(BlockNames(self.blocks, *words), ["BB"], THRESHOLD)
         keys_F, none_D = self.index.keys_F, np.zeros(len(FLOATS))
-        features = {"feature_keys": keys_F, "feature_weights": np.zeros(len(keys_F))}
-        model = BlockModel(self.blocks, self.lm, *words, none_D, none_D, SMOOTHING, **features)
+        zeros_F = np.zeros(len(keys_F))
+        model = BlockModel(
+            self.blocks, self.lm, *words, none_D, none_D, SMOOTHING, feature_keys=keys_F, feature_weights=zeros_F
+        )
         self.arrays = model.feature_arrays
 
     def run(self, sentences: int) -> Run:

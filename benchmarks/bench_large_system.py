@@ -144,9 +144,9 @@ def make(folder: Path, pairs: int, ngrams: int) -> dict[str, Any]:
     with Scratch(1, folder) as scratch:
         table, oriented_B6 = phrase_table(scratch, pairs)
         words = FIRST + len(table.source_phrases) // LEVEL**DEPTH + 1
-        sides = [Vocabulary(f"{letter}{number}" for number in range(words - 3)) for letter in "st"]
-        lm = ngram_model(scratch, sides[1], ngrams)
-        model = PhraseModel(table, *sides, lm, Reordering("hier", oriented_B6))
+        source, target = (Vocabulary(f"{letter}{number}" for number in range(words - 3)) for letter in "st")
+        lm = ngram_model(scratch, target, ngrams)
+        model = PhraseModel(table, source, target, lm, Reordering("hier", oriented_B6))
         save_phrase_model(folder / "model", model)
     files = [path for path in (folder / "model").rglob("*") if path.is_file()]
     lm_bytes = sum(path.stat().st_size for path in files if path.parent.name == "lm")
@@ -225,7 +225,8 @@ def main() -> None:
 
     def at_full(name: str, row: int) -> float:
         less, more = rows[row][name], rows[row + 3][name]
-        return more + (more - less) / (many["pairs"] - few["pairs"]) * (PAIRS - many["pairs"])
+        full: float = more + (more - less) / (many["pairs"] - few["pairs"]) * (PAIRS - many["pairs"])
+        return full
 
     disk_gb = (PAIRS * table_bytes + NGRAMS * ngram_bytes) / 1e9
     print(

@@ -20,6 +20,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numba
 import numpy as np
@@ -106,8 +107,8 @@ def main() -> None:
     ours, peer = [], []
     for one in range(rounds):
         order = epoch_order(len(batch), 1, one)
-        ours.append(rate(kernel_count, lambda order=order: kernel_run(batch, order, dense_D, sparse_F)))
-        peer.append(rate(peer_count, lambda order=order: peer_run(batch, order[:peer_count], scorer)))
+        ours.append(rate(kernel_count, partial(kernel_run, batch, order, dense_D, sparse_F)))
+        peer.append(rate(peer_count, partial(peer_run, batch, order[:peer_count], scorer)))
     peer_P = held_out_error(fresh, scorer.dense.detach().numpy(), scorer.bag.weight.detach().numpy()[:, 0].copy())
     print(f"python {platform.python_version()}, torch {torch.__version__}")
     print(f"numpy {np.__version__}, numba {numba.__version__}")

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +65,15 @@ def seconds(run: Callable[[], Any]) -> tuple[float, Any]:
 
 def measure_path(path: Path, reference: list[str], folder: Path, rounds: int) -> NbestArrays:
     """Prints the seconds of each step from the list to an opened store, medians; gives the list."""
+    arrays: NbestArrays
     taken: dict[str, list[float]] = {"read": [], "candidates": [], "write store": [], "open store": []}
     for _ in range(rounds):
         spent, arrays = seconds(lambda: nbest_arrays(by_sentence(iterate_hypotheses(path), path), path))
         taken["read"].append(spent)
-        spent, candidates = seconds(
-            lambda arrays=arrays: nbest_candidates(arrays, [[reference[number]] for number in arrays.sentence_I])
-        )
+        references = [[reference[number]] for number in arrays.sentence_I]
+        spent, candidates = seconds(partial(nbest_candidates, arrays, references))
         taken["candidates"].append(spent)
-        taken["write store"].append(
-            seconds(lambda candidates=candidates: write_nbest_store(folder / "store", candidates))[0]
-        )
+        taken["write store"].append(seconds(partial(write_nbest_store, folder / "store", candidates))[0])
         taken["open store"].append(seconds(lambda: CandidateStore.open(folder / "store"))[0])
     print(
         f"{path.name}: {len(arrays.total_C):,} hypotheses, {len(arrays.values_V):,} values, {len(arrays.names)} names"

@@ -123,11 +123,13 @@ def loop(batch: CandidateBatch, lists: int = 20) -> float:
     """Seconds of an epoch, a hypothesis at a time in NumPy, measured on a few lists."""
     ids, offsets, _ = batch.flat_ids()
     weights = np.zeros(WEIGHTS, np.float32)
+    base_C = batch.base_C
+    assert base_C is not None
 
     def epoch() -> None:
         for i in range(lists):
             rows = range(batch.candidate_offsets_I1[i], batch.candidate_offsets_I1[i + 1])
-            scores = np.array([weights[ids[offsets[c] : offsets[c + 1]]].sum() + batch.base_C[c] for c in rows])
+            scores = np.array([weights[ids[offsets[c] : offsets[c + 1]]].sum() + base_C[c] for c in rows])
             p = np.exp(scores - scores.max())
             p /= p.sum()
             gain = batch.gain_CG[rows.start : rows.stop, 0]

@@ -22,7 +22,8 @@ from synchronous import bottom_up_grammar, count_derivations
 
 from xlate.arrays.ragged import gathered, row_numbers
 from xlate.config.stored import config_of_run
-from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
+from xlate.models.hierarchical.decoder import HierarchicalDecoder
+from xlate.models.hierarchical.model import HierarchicalModel
 from xlate.models.kind import open_system
 from xlate.phrases.table import GAP, RuleTable
 from xlate.text.vocabulary import EncodedText
@@ -35,7 +36,8 @@ def rows_within(rows: EncodedText, words: NDArray[np.int32]) -> NDArray[np.bool_
     """The rows whose words are all among some words."""
     known = np.zeros(int(rows.ids_T.max(initial=0)) + 1, np.bool_)
     known[words[words < len(known)]] = True
-    return np.bincount(row_numbers(rows.offsets_S1), ~known[rows.ids_T], minlength=len(rows)) == 0
+    unknown_N = np.bincount(row_numbers(rows.offsets_S1), ~known[rows.ids_T], minlength=len(rows))
+    return np.asarray(unknown_N == 0)
 
 
 def occurring(model: HierarchicalModel, source: list[str], target: list[str]) -> HierarchicalModel:

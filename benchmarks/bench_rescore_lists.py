@@ -49,7 +49,8 @@ def prepare(folder: Path, hypotheses: int) -> None:
     """Trains a run and writes a list."""
     lists = list(records(TRAINED, 1))
     references = [str(one["prompt"]) for one in lists]
-    xlate.Reranker.train(lists, references, loss="mira", run=folder / "run", **{"loss.tune.heldout_every": 4})
+    settings: dict[str, Any] = {"loss.tune.heldout_every": 4}
+    xlate.Reranker.train(lists, references, loss="mira", run=folder / "run", **settings)
     write_lines(folder / "list.jsonl", map(json.dumps, records(hypotheses // SIZE, 2)))
 
 

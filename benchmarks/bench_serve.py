@@ -22,8 +22,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
+from typing import cast
 
-from xlate.jobs.serve import Application, Limits, http_server, open_socket
+from xlate.jobs.serve import Application, Limits, ServedRun, http_server, open_socket
 
 REQUESTS, ROUNDS = (400, 1) if "--quick" in sys.argv else (2000, 3)
 # Clients at once, whether they keep their connections, and connections beside them that never finish their request.
@@ -59,13 +60,20 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+class Peer(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        pass
+
+
 def serve(name: str, port: Connection) -> None:
     if name == "ours":
-        server = http_server(Application([Run()], Limits(65536, 200, 100), "127.0.0.1"), open_socket("127.0.0.1", 0))
+        server = http_server(
+            Application([cast(ServedRun, Run())], Limits(65536, 200, 100, 100), "127.0.0.1"),
+            open_socket("127.0.0.1", 0),
+        )
         port.send(int(server.effective_port))
         server.run()
-    peer = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    peer.handle_error = lambda *_: None
+    peer = Peer(("127.0.0.1", 0), Handler)
     port.send(peer.server_port)
     peer.serve_forever()
 
@@ -102,7 +110,9 @@ def main() -> None:
         receiving, sending = multiprocessing.Pipe()
         multiprocessing.Process(target=serve, args=(name, sending), daemon=True).start()
         ports[name] = receiving.recv()
-    measured = {(shown, name): [] for shown in LOADS for name in ports}
+    measured: dict[tuple[str, str], list[tuple[float, float, int]]] = {
+        (shown, name): [] for shown in LOADS for name in ports
+    }
     for _ in range(ROUNDS):
         for shown, name in measured:
             measured[shown, name].append(load(ports[name], *LOADS[shown]))

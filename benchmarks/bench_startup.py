@@ -59,7 +59,7 @@ def main() -> None:
             spent([*XLATE, "train", "work=work", f"run={name}", *settings], folder)
         for command in commands.values():
             spent(command, folder)
-        measured = {name: [] for name in commands}
+        measured: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
         for _ in range(ROUNDS):
             for name, command in commands.items():
                 measured[name].append(spent(command, folder))

@@ -30,13 +30,13 @@ from xlate.candidates.nbest import nbest_candidates, read_references
 from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.kernels.learning.envelope import corpus_bleu
+from xlate.kernels.memory import best_of_each
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
-from xlate.search.oracle import best_of_each
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
 from xlate.tuners.mira import checked_lists, mira
