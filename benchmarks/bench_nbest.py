@@ -85,7 +85,7 @@ def measure_path(path: Path, reference: list[str], folder: Path, rounds: int) ->
 
 def measure_statistics(arrays: NbestArrays, reference: list[str], rounds: int) -> tuple[float, float]:
     """Prints the hypotheses per second of the kernel and of sacrebleu, medians; gives both."""
-    text = arrays.numbers.encode(reference[sentence] for sentence in arrays.sentence_I.tolist())
+    text = arrays.numbers.encode(reference[sentence].split() for sentence in arrays.sentence_I.tolist())
     row_C = np.repeat(arrays.sentence_I, np.diff(arrays.candidate_offsets_I1)).tolist()
     lines, wanted = arrays.texts(np.arange(len(row_C))), [reference[row] for row in row_C]
     bleu = BLEU(tokenize="none", force=True)
