@@ -30,7 +30,6 @@ from xlate.features.block import (
     BigramIndex,
     BlockNames,
     MoreFloats,
-    begun_with,
     bigram_families,
     more_floats,
     sides,
@@ -101,10 +100,10 @@ def test_blocks_that_end_alike_share_a_context_when_only_words_count():
     last_B, _ = sides(words.blocks, "WB")
     begun = {split_key(key)[1] for key in index.keys_F.tolist()}
     first_with = {last: b for b, last in reversed(list(enumerate(last_B.tolist()))) if last in begun}
-    assert index.standing_B.tolist() == [first_with.get(last, -1) for last in last_B.tolist()]
+    assert index.standing_B1.tolist() == [*(first_with.get(last, -1) for last in last_B.tolist()), -1]
     nothing = np.zeros(0, np.uint64)
     families = bigram_families(words.blocks, nothing)
-    assert (standing(families, begun_with(families, nothing), np.arange(len(last_B))) == -1).all()
+    assert (standing(families, nothing) == -1).all()
 
 
 def test_a_model_under_other_weights_keeps_what_they_do_not_change():
@@ -116,9 +115,8 @@ def test_a_model_under_other_weights_keeps_what_they_do_not_change():
     assert other.families is before[0]
     assert other.blocks.table.source_finder is before[1]
     assert other.arrays.feature_weights_F.tolist() != before[2].feature_weights_F.tolist()
-    every = np.arange(len(model.blocks), dtype=np.int32)
     # Fewer features have a weight, so fewer blocks need be told apart.
-    some, all_of_them = (set(standing(m.families, m.begun, every).tolist()) for m in (other, model))
+    some, all_of_them = (set(m.standing_B1.tolist()) for m in (other, model))
     assert len(some) < len(all_of_them)
     assert model.arrays is before[2]
 

@@ -47,7 +47,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from xlate.array_types import NO_FLOATS, AnyInts, Floats, Floats32, Ints, Ints32, Uints
+from xlate.array_types import NO_FLOATS, Floats, Floats32, Ints, Ints32, Uints
+from xlate.arrays.ragged import places_of_keys
 from xlate.errors import InputError, check_choice, refuse_if
 from xlate.features.index import Numbers, Sizes
 from xlate.kernels.features.blocks import SIDE_BITS, BigramFamilies
@@ -166,33 +167,26 @@ def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
     )
 
 
-def begun_with(families: BigramFamilies, keys_F: Uints) -> list[Ints]:
-    """What the features with these sorted keys begin with, by family, ascending."""
+def standing(families: BigramFamilies, keys_F: Uints) -> Ints32:
+    """The block that represents each of B blocks as predecessor, because it has the same of some features; (B + 1,).
+
+    It is -1 if none of the features, given by their sorted keys, begins with the block. The last place is that of what
+    is no block. A decoder need remember no more about the previous block. Two blocks count as the same if every family
+    sees the same of them; whatever no feature begins with counts as nothing.
+    """
     head_K = (keys_F >> np.uint64(SIDE_BITS)).astype(np.int64)
     head_K = head_K[np.flatnonzero(np.diff(head_K, prepend=-1))]
-    return [head_K[head_K >> SIDE_BITS == tag] & SIDE_MASK for tag in families.tag_A.tolist()]
-
-
-def standing(families: BigramFamilies, begun: Sequence[Ints], block_O: AnyInts) -> Ints32:
-    """For each of O blocks the one that represents it as predecessor, because it has the same features; (O,).
-
-    It is -1 if no feature begins with it; see `begun_with`. A negative number is no block. A decoder need remember no
-    more about the previous block. Two blocks count as the same if every family sees the same of them; whatever no
-    feature begins with counts as nothing.
-    """
-    context_O = np.full(len(block_O), -1, np.int32)
-    seen_AO = np.full((len(begun), len(block_O)), -1, np.int64)
-    for family, left_K in enumerate(begun):
-        if len(left_K):
-            left_O = families.left_AB[family, np.maximum(block_O, 0)]
-            same_O = left_K[np.minimum(np.searchsorted(left_K, left_O), len(left_K) - 1)] == left_O
-            seen_AO[family] = np.where((block_O >= 0) & same_O, left_O, -1)
-    known_K = np.flatnonzero((seen_AO >= 0).any(axis=0))
-    if not len(known_K):
-        return context_O
-    _, first, inverse = np.unique(seen_AO[:, known_K], axis=1, return_index=True, return_inverse=True)
-    context_O[known_K] = block_O[known_K[first[inverse.reshape(-1)]]]
-    return context_O
+    standing_B1 = np.full(families.left_AB.shape[1] + 1, -1, np.int32)
+    # What all families so far see of a block, as one number; 0 is nothing.
+    seen_B = np.zeros(len(standing_B1) - 1, np.int64)
+    for tag, left_B in zip(families.tag_A.tolist(), families.left_AB, strict=True):
+        known_B = places_of_keys(head_K, (tag << SIDE_BITS) | left_B.astype(np.int64)) >= 0
+        both_B = (seen_B << SIDE_BITS) | np.where(known_B, left_B + 1, 0)
+        seen_B = np.unique(np.append(0, both_B), return_inverse=True)[1].reshape(-1)[1:]
+    known_K = np.flatnonzero(seen_B)
+    _, first, inverse = np.unique(seen_B[known_K], return_index=True, return_inverse=True)
+    standing_B1[known_K] = known_K[first][inverse.reshape(-1)]
+    return standing_B1
 
 
 @dataclass(frozen=True)
@@ -263,10 +257,9 @@ class BigramIndex:
         return bigram_families(self.words.blocks, self.keys_F)
 
     @cached_property
-    def standing_B(self) -> Ints32:
+    def standing_B1(self) -> Ints32:
         """What represents each of B blocks if every feature counts, even with weight 0; see `standing`."""
-        begun, every = begun_with(self.families, self.keys_F), np.arange(len(self.words.blocks))
-        return standing(self.families, begun, every)
+        return standing(self.families, self.keys_F)
 
 
 # Minus the lowest log of a probability, which 0 gets too, as in the phrase-based model.

@@ -14,11 +14,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
+from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, joined_offsets, lengths_of, offsets_of, places_of
 from xlate.arrays.ranges import pieces
 from xlate.features.index import FeatureIndex, slots_of
 from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
+from xlate.kernels.search.spans import option_words
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED
 from xlate.phrases.table import LinkedPairs
@@ -169,7 +170,8 @@ def unit_texts(
     offsets_N1, own = joined_targets(words, unit_O[own_O], start_O[own_O])
     length_O[own_O] = np.diff(offsets_N1)
     offsets_O1 = offsets_of(length_O)
-    return EncodedText(option_words(table, ids_T, own_ids(own), unit_O, offsets_O1), offsets_O1)
+    phrases = ids_T, table.target_phrases.offsets_S1, table.target_B
+    return EncodedText(option_words(*phrases, own_ids(own), unit_O, offsets_O1), offsets_O1)
 
 
 class UnitSpace(CompiledSpace):
@@ -220,24 +222,6 @@ def joined_targets(words: Sequence[str], unit_N: AnyInts, start_N: AnyInts) -> t
     """The target words of copied words and terms of a sentence, by unit and first source word: offsets and words."""
     said = [own_target(words, *place) for place in zip(unit_N.tolist(), start_N.tolist(), strict=True)]
     return offsets_of([len(target) for target in said]), [word for target in said for word in target]
-
-
-def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32 | int, unit_O: AnyInts, offsets_O1: Ints) -> Ints32:
-    """The target words of all options, (W,), as numbers of the words of target phrases and of copied words.
-
-    Args:
-        table: of the pairs or rules that options are.
-        ids_T: the numbers of the words of its target phrases.
-        own: the numbers of the words of copies and terms, in the order of their options, or one number for all.
-        unit_O: the pair of each option, negative for a copied source word or a term.
-        offsets_O1: where the words of each option go.
-    """
-    known = np.flatnonzero(unit_O >= 0)
-    ids_W = np.empty(int(offsets_O1[-1]), np.int32)
-    rows = table.target_B[unit_O[known]]
-    ids_W[places_of(offsets_O1, known)] = ids_T[places_of(table.target_phrases.offsets_S1, rows)]
-    ids_W[places_of(offsets_O1, np.flatnonzero(unit_O < 0))] = own
-    return ids_W
 
 
 # How many source sides are ranked at a time: temporary memory grows with it.
@@ -303,9 +287,8 @@ class Ranking(ABC, Generic[Rows]):
         ends_S1 = offsets_of(size_S)
         return np.repeat(first_S - ends_S1[:-1], size_S) + np.arange(ends_S1[-1]), size_S
 
-    def words_of(self, unit_N: AnyInts) -> Text:
-        """The target phrases of units in the language model's numbers."""
-        targets = self.model.target_phrases(unit_N)
+    def words_of(self, targets: EncodedText) -> Text:
+        """Target phrases in the language model's numbers."""
         return targets.offsets_S1, self.model.lm_number_V[targets.ids_T]
 
     def alone(self, static_N: Floats, text: Text) -> Floats:
@@ -402,11 +385,10 @@ def rows_at(rows: Rows, places: Ints) -> Rows:
     return type(rows)(offsets_O1=offsets_O1, **taken)
 
 
-def joined_rows(one: Rows, other: Rows, other_O: Bools) -> Rows:
-    """Units of two kinds in one order; `other_O` says which of them are of the second."""
-    order_O = np.argsort(np.concatenate([np.flatnonzero(~other_O), np.flatnonzero(other_O)]), kind="stable")
+def joined_rows(one: Rows, other: Rows) -> Rows:
+    """Units of two kinds, one after the other."""
     columns: dict[str, Any] = {
         name: (joined_offsets if name == OFFSETS else np.concatenate)([array, vars(other)[name]])
         for name, array in vars(one).items()
     }
-    return rows_at(type(one)(**columns), order_O)
+    return type(one)(**columns)

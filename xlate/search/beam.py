@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints32
-from xlate.kernels.search.best_paths import GraphArcs, Paths, Texts, k_best_paths
+from xlate.kernels.search.best_paths import GraphArcs, Paths, Texts, k_best_paths, path_scores
 from xlate.kernels.search.hypotheses import Hypotheses, Limits
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
@@ -99,6 +99,17 @@ class SearchGraph:
         return Paths(offsets_N1, labels[numbers_L]), score_N
 
 
+def path_of(labels: Sequence[int]) -> Paths:
+    """One path with these labels."""
+    return Paths(np.array([0, len(labels)]), np.array(labels, np.int32))
+
+
+def ended(paths: Paths) -> Paths:
+    """The paths with the end of the sentence."""
+    label_L = np.insert(paths.labels_L, paths.offsets_N1[1:], END_LABEL)
+    return Paths(paths.offsets_N1 + np.arange(len(paths.offsets_N1)), label_L)
+
+
 def labels_of(paths: Paths) -> list[list[int]]:
     """The labels of each path."""
     labels = paths.labels_L.tolist()
@@ -178,7 +189,14 @@ class CompiledSpace(SearchSpace[int]):
         """What the compiled search finds."""
         cubes = getattr(self.search, "algorithm", None) == "cube"
         kernel = self.KERNEL.search_cubes if cubes else self.KERNEL.search
-        return SearchGraph.of_hypotheses(*kernel(self.task._replace(limits=limits)))
+        found = SearchGraph.of_hypotheses(*kernel(self.task._replace(limits=limits)))
+        self._found[:] = [found]
+        return found
+
+    @cached_property
+    def _found(self) -> list[SearchGraph]:
+        """The graph of the latest compiled search, if there was one."""
+        return []
 
     @property
     def start(self) -> int:
@@ -229,15 +247,22 @@ class CompiledSpace(SearchSpace[int]):
     def future(self, state: int) -> float:
         return float(self.hypotheses.nodes["future"][state])
 
-    def scores(self, labels: Sequence[int]) -> list[float]:
-        """What each step along the labels of a path scores."""
-        state, found = self.start, []
+    def scores(self, paths: Paths) -> Floats:
+        """What each of the L steps along some paths scores, (L,); labels include that of the end."""
+        for graph in self._found:
+            score_L = path_scores(graph.arcs, paths)
+            if not np.isnan(score_L).any():
+                return score_L
+        return np.array([score for labels in labels_of(paths) for score in self._walked(labels)])
+
+    def _walked(self, labels: Sequence[int]) -> Iterator[float]:
+        """The scores along a path that the search may not have taken."""
+        state = self.start
         for label in labels:
             moves = self.moves(state)
             place = int(np.flatnonzero(moves["label"] == label)[0])
             state = int(moves["target"][place])
-            found.append(float(moves["score"][place]))
-        return found
+            yield float(moves["score"][place])
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,26 @@ def completion_scores(source_A: Ints32, target_A: Ints32, score_A: Floats, goal:
     return best_N
 
 
+@loop
+def path_scores(graph: GraphArcs, paths: Paths) -> Floats:
+    """What each of the L steps along some paths from node 0 scores, NaN from where the graph lacks a path; (L,)."""
+    source_A, target_A, label_A, score_A, _, nodes = graph
+    first_N = np.full(nodes, len(source_A))
+    for arc in range(len(source_A) - 1, -1, -1):
+        first_N[source_A[arc]] = arc
+    score_L = np.full(len(paths.labels_L), np.nan)
+    for path in range(len(paths.offsets_N1) - 1):
+        node = 0
+        for at in range(paths.offsets_N1[path], paths.offsets_N1[path + 1]):
+            arc = first_N[node]
+            while arc < len(source_A) and (source_A[arc] != node or label_A[arc] != paths.labels_L[at]):
+                arc += 1
+            if arc == len(source_A):
+                break
+            score_L[at], node = score_A[arc], target_A[arc]
+    return score_L
+
+
 NONE = -1
 # A waiting path: the cost of its score and best completion, its node, which of the node's arcs, its words and labels.
 WAITING = np.dtype(

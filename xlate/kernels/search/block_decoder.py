@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
-from xlate.compiled import inlined, inner, lent, loop
+from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.features.blocks import BigramFamilies, bigrams_weight
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm import MEMO_SIZE, NgramArrays, remembered, step
@@ -154,10 +154,10 @@ Held = tuple[Hypotheses]
 @loop
 def search(task: Task) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
-    (found,), limits = begun(task), task.limits
+    (found,) = begun(task)
     for level in range(task.sentence.words + 1):
-        for node in survivors(found, limits, level):
-            found = _moved(task, limits, found, node, level)
+        for node in survivors(found, task.limits, level):
+            found = _moved(task, found, node, level)
     return finished(found)
 
 
@@ -174,12 +174,12 @@ def begun(task: Any) -> Held:
 @loop
 def extended(task: Task, held: Held, node: int, level: int) -> Held:
     """The search with the moves of one hypothesis of a level."""
-    return (_moved(task, task.limits, held[0], node, level),)
+    return (_moved(task, held[0], node, level),)
 
 
-@inner
-def _moved(task: Task, limits: Limits, search: Hypotheses, node: int, level: int) -> Hypotheses:
-    """The search with the moves of one hypothesis of a level; limits and arrays on their own make it faster."""
+@embedded
+def _moved(task: Task, search: Hypotheses, node: int, level: int) -> Hypotheses:
+    """The search with the moves of one hypothesis of a level."""
     sentence, spans_X3 = task.sentence, task.spans_X3
     n = sentence.words
     search = with_room(search, len(sentence.block_O) + 1)
@@ -190,7 +190,7 @@ def _moved(task: Task, limits: Limits, search: Hypotheses, node: int, level: int
         first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
         if first < last:
             after = cover_after(cover, begin, end, orientation), level + end - begin
-            _extend(task, limits, search, node, after, orientation, (first, last))
+            _extend(task, search, node, after, orientation, (first, last))
     if level == n:
         score = 0.0
         if task.end_word >= 0:
@@ -198,7 +198,7 @@ def _moved(task: Task, limits: Limits, search: Hypotheses, node: int, level: int
                 -task.lm_weights_32[RIGHT, 0] * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
             )
         key = key_of(cover_of(n + 1, 0, 0, False), join(NONE, 0), 0)
-        add_move(search, limits, node, key, n + 1, 0.0, score, NONE)
+        add_move(search, task.limits, node, key, n + 1, 0.0, score, NONE)
     return search
 
 
@@ -216,13 +216,7 @@ def workspace(sentence: SentenceArrays) -> tuple[Ints, Floats, Ints, Bools]:
 
 @inner
 def _extend(
-    task: Task,
-    limits: Limits,
-    search: Hypotheses,
-    node: int,
-    after: tuple[int, int],
-    orientation: int,
-    options: tuple[int, int],
+    task: Task, search: Hypotheses, node: int, after: tuple[int, int], orientation: int, options: tuple[int, int]
 ) -> None:
     """Adds the moves to a cover and a level by the options of one span, first and last; there must be room."""
     task, search, (first, last), (cover, level) = lent(task), lent(search), options, after
@@ -244,4 +238,5 @@ def _extend(
         if orientation != LEFT or sentence.left_O[option]:
             behind = sentence.context_O[option] if orientation != LEFT else NONE
             key = key_of(cover, join(behind, lm_state_O[option]), 0)
-            add_move(search, limits, node, key, level, future, score_O[option] - normalizer, option * 3 + orientation)
+            score, label = score_O[option] - normalizer, option * 3 + orientation
+            add_move(search, task.limits, node, key, level, future, score, label)

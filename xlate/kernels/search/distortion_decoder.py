@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
-from xlate.compiled import inlined, inner, lent, loop
+from xlate.compiled import embedded, inlined, inner, lent, loop
 from xlate.kernels.features.blocks import bigrams_weight
 from xlate.kernels.lm import step
 from xlate.kernels.search.block_decoder import Held, ModelArrays, ask_costs, begun
@@ -67,22 +67,22 @@ def search(task: Task) -> tuple[AnyArray, AnyArray, int]:
     A key consists of the coverage; the block that represents the last one in sparse features, with the history; and the
     end of the last block.
     """
-    (found,), limits = begun(task), task.limits
+    (found,) = begun(task)
     for level in range(task.sentence.words + 1):
-        for node in survivors(found, limits, level):
-            found = _moved(task, limits, found, node, level)
+        for node in survivors(found, task.limits, level):
+            found = _moved(task, found, node, level)
     return finished(found)
 
 
 @loop
 def extended(task: Task, held: Held, node: int, level: int) -> Held:
     """The search with the moves of one hypothesis of a level."""
-    return (_moved(task, task.limits, held[0], node, level),)
+    return (_moved(task, held[0], node, level),)
 
 
-@inner
-def _moved(task: Task, limits: Limits, search: Hypotheses, node: int, level: int) -> Hypotheses:
-    """The search with the moves of one hypothesis of a level; limits and arrays on their own make it faster.
+@embedded
+def _moved(task: Task, search: Hypotheses, node: int, level: int) -> Hypotheses:
+    """The search with the moves of one hypothesis of a level.
 
     A block may cover any uncovered span such that, afterwards, the rightmost covered word is less than `window` after
     the first uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
@@ -95,12 +95,12 @@ def _moved(task: Task, limits: Limits, search: Hypotheses, node: int, level: int
             if (mask >> (end - 1 - first)) & 1:
                 break
             if allowed(cover(first, mask, start, end)[1], task.max_skips, task.window):
-                _expand(task, limits, search, node, level, start, end)
+                _expand(task, search, node, level, start, end)
     if level == n:
         score = 0.0
         if task.end_word >= 0:
             score = -task.first_weight * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
-        add_move(search, limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
+        add_move(search, task.limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
     return search
 
 
@@ -138,7 +138,7 @@ def allowed(mask: int, max_skips: int, window: int) -> bool:
 
 
 @loop
-def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, level: int, start: int, end: int) -> None:
+def _expand(task: Task, search: Hypotheses, node: int, level: int, start: int, end: int) -> None:
     """Adds a move of a hypothesis of a level for every option of one span; there must be room."""
     task, search = lent(task), lent(search)
     model, sentence = task.model, task.sentence
@@ -158,7 +158,7 @@ def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, level: in
         if context >= 0 and block >= 0:
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)
         key = key_of(covered, join(sentence.context_O[option], said.after), end)
-        add_move(search, limits, node, key, level + end - start, future, score, option)
+        add_move(search, task.limits, node, key, level + end - start, future, score, option)
 
 
 @inner

@@ -63,7 +63,7 @@ from xlate.kernels.search.phrase_moves import (
 @loop
 def search(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
-    work = new_work(sentence)
+    work = new_work(lent(sentence))
     for level in range(sentence.words):
         for node in survivors(work.search, sentence.limits, level):
             work = _with_moves(work, node)
@@ -83,7 +83,7 @@ def _with_moves(work: Work, node: int) -> Work:
     return work
 
 
-@inner
+@embedded
 def _extend(work: Work, node: int) -> None:
     """Adds the moves of one hypothesis that might fit into the beam."""
     work = lent(work)

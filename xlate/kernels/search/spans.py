@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.compiled import inner, loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.learning.slopes import log_sum_exp
@@ -41,6 +41,30 @@ def find_rows(finder: PhraseFinder, ids_T: Ints32, offsets_S1: Ints) -> Ints:
     for s in range(len(row_S)):
         row_S[s] = row_of(finder, ids_T, offsets_S1[s], offsets_S1[s + 1])
     return row_S
+
+
+@loop
+def option_words(
+    ids_T: Ints32, offsets_Q1: Ints, target_B: Ints32, own_X: Ints32, unit_O: AnyInts, offsets_O1: Ints
+) -> Ints32:
+    """The words of the options of a sentence, (W,): those of option o begin at `offsets_O1[o]`.
+
+    Args:
+        ids_T, offsets_Q1: the words of Q target phrases.
+        target_B: the target phrase of each pair or rule.
+        own_X: the words of copies and terms, in the order of their options.
+        unit_O: the pair or rule that each option is, negative for a copied source word or a term.
+        offsets_O1: where the words of each option go.
+    """
+    words_W, own = np.empty(offsets_O1[-1], dtype=np.int32), 0
+    for option in range(len(unit_O)):
+        for at in range(offsets_O1[option], offsets_O1[option + 1]):
+            if unit_O[option] < 0:
+                words_W[at] = own_X[own]
+                own += 1
+            else:
+                words_W[at] = ids_T[offsets_Q1[target_B[unit_O[option]]] + at - offsets_O1[option]]
+    return words_W
 
 
 @inner

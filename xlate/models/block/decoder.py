@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from functools import partial
+from itertools import accumulate, pairwise, starmap
 from operator import mul
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -15,6 +16,7 @@ from xlate.arrays.ragged import gathered, row_numbers
 from xlate.features.block import BigramIndex
 from xlate.kernels.memory import best_of_rows
 from xlate.kernels.pairs import LETTERS, NEUTRAL, RIGHT
+from xlate.kernels.search.best_paths import Paths
 from xlate.kernels.search.block_decoder import LONGEST_SENTENCE
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockLexicon, BlockModel
@@ -33,7 +35,7 @@ from xlate.models.block.moves import (
 from xlate.models.derivation import COPIED, END, Derivation
 from xlate.models.system import System
 from xlate.scoring.weights import Weights
-from xlate.search.beam import END_LABEL
+from xlate.search.beam import END_LABEL, ended, path_of
 from xlate.search.lattice import LatticeArcs, chosen_arcs, linear_scores
 from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.vocabulary import END_ID, Vocabulary
@@ -117,31 +119,43 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # a class cannot name its parameter
 
     def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
-        # A search that did not reach the end has no labels.
-        ended = [*labels, END_LABEL] if labels and self.search.end_of_sentence else labels
-        label_S, size = np.array(ended, np.int32), len(ended)
-        graph = ArcGraph(np.arange(size, dtype=np.int32), np.arange(1, size + 1, dtype=np.int32), size + 1)
-        floats_SD = self.floats(space, graph, label_S)
-        steps = self._steps(space, label_S, floats_SD)
+        if labels:
+            return self.derivations(space, path_of(labels))[0]
+        # The search did not reach the end.
+        return Derivation(space.options.words, (), np.zeros(len(self.feature_names)), 0.0)
 
-        def features_D() -> Floats:
-            sums = sum(step.sparse_score for step in steps), -sum(step.normalizer for step in steps)
-            totals_D = self.columns(floats_SD, label_S).sum(axis=0)
+    def listed(self, space: Moves) -> list[BlockDerivation]:
+        return self.derivations(space, self.nbest_paths(space))
+
+    def derivations(self, space: Moves, paths: Paths) -> list[BlockDerivation]:
+        """The derivations along some paths, which leave out the end of the sentence."""
+        if self.search.end_of_sentence:
+            paths = ended(paths)
+        label_L = paths.labels_L
+        float_LD = self.floats(space, path_graph(paths), label_L)
+        steps = self._steps(space, paths, float_LD)
+
+        def features_D(part: slice) -> Floats:
+            sums = sum(step.sparse_score for step in steps[part]), -sum(step.normalizer for step in steps[part])
+            totals_D = self.columns(float_LD[part], label_L[part]).sum(axis=0)
             # Only a model with a partition has a feature for it.
             return np.concatenate([totals_D, sums])[: len(self.feature_names)]
 
-        # One after the other: `sum` may add differently.
-        *_, score = accumulate((step.score for step in steps), initial=0.0)
-        return Derivation(space.options.words, tuple(steps), features_D, score)
+        found = []
+        for part in starmap(slice, pairwise(paths.offsets_N1.tolist())):
+            # One after the other: `sum` may add differently.
+            *_, score = accumulate((step.score for step in steps[part]), initial=0.0)
+            found.append(Derivation(space.options.words, tuple(steps[part]), partial(features_D, part), score))
+        return found
 
-    def _steps(self, space: Moves, label_S: Ints32, floats_SD: Floats) -> list[BlockStep]:
-        weights_F, steps = np.asarray(self.model.feature_weights), list[BlockStep]()
-        block_S = self.blocks_of(space, label_S)
-        before_S = np.append(np.int32(NO_BLOCK), block_S[:-1])
-        pairs_S2 = np.stack([np.where(self.asks(label_S), before_S, NO_BLOCK), block_S], axis=1)
-        offsets_S1, ids_A = self.features.of_units(pairs_S2)
-        columns = (column.tolist() for column in (label_S, block_S, before_S, floats_SD, self.weights_of(label_S)))
-        rows = zip(*columns, pairwise(offsets_S1.tolist()), space.scores(label_S.tolist()), strict=True)
+    def _steps(self, space: Moves, paths: Paths, float_LD: Floats) -> list[BlockStep]:
+        weights_F, steps, label_L = np.asarray(self.model.feature_weights), list[BlockStep](), paths.labels_L
+        block_L, first_P = self.blocks_of(space, label_L), set(paths.offsets_N1[:-1].tolist())
+        before_L = blocks_before(block_L, paths)
+        pairs_L2 = np.stack([np.where(self.asks(label_L), before_L, NO_BLOCK), block_L], axis=1)
+        offsets_L1, ids_A = self.features.of_units(pairs_L2)
+        columns = (column.tolist() for column in (label_L, block_L, before_L, float_LD, self.weights_of(label_L)))
+        rows = zip(*columns, pairwise(offsets_L1.tolist()), space.scores(paths).tolist(), strict=True)
         for label, block, before, floats, weights, (start, end), score in rows:
             ids = ids_A[start:end][weights_F[ids_A[start:end]] != 0]
             sparse = tuple(zip(self.features.names(ids), weights_F[ids].tolist(), strict=True))
@@ -153,7 +167,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
                     unit=block,
                     source_spans=(space.span(label),),
                     target_words=space.words_of(label),
-                    orientation=self.orientation(space, label, steps[-1] if steps else None),
+                    orientation=self.orientation(space, label, None if len(steps) in first_P else steps[-1]),
                     predecessor=before,
                     floats=tuple(floats),
                     weights=tuple(weights),
@@ -197,9 +211,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         dense_AD = self.step_floats(space, graph, found.label_A)
         # After a block that is generated to the left the next one is neutral, so it does not need the block before.
         successor_A = np.where(self.asks(found.label_A), block_A, NO_BLOCK).astype(np.int32)
-        context_A = np.maximum(block_A, NO_BLOCK)
-        if len(standing_B := self.features.standing_B):
-            context_A = np.where(block_A < 0, NO_BLOCK, standing_B[np.maximum(block_A, 0)])
+        context_A = self.features.standing_B1[np.maximum(block_A, NO_BLOCK)]
         node_P, context_P, place_A = _pairs(graph.target_A, context_A)
         live_P = live_contexts(graph, successor_A, model.families, node_P, context_P)
         context_A = np.where(live_P[place_A], context_A, NO_BLOCK)
@@ -246,6 +258,21 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
             reasons = ", ".join(f"{how}={value:.4g}" for how, value in parts)
             lines.append(f"{what}  {step.score:.4f}" + (f" = {reasons}" if reasons else ""))
         return "\n".join([*lines, f"sum {derivation.score:.4f}  {' '.join(derivation.words)}"])
+
+
+def path_graph(paths: Paths) -> ArcGraph:
+    """Paths that share only the start: arc a leads to node a + 1."""
+    size = len(paths.labels_L)
+    source_L = np.arange(size, dtype=np.int32)
+    source_L[paths.offsets_N1[:-1]] = 0
+    return ArcGraph(source_L, np.arange(1, size + 1, dtype=np.int32), size + 1)
+
+
+def blocks_before(block_L: Ints32, paths: Paths) -> Ints32:
+    """The block before each step of some paths, `NO_BLOCK` for their first ones."""
+    before_L = np.roll(block_L, 1)
+    before_L[paths.offsets_N1[:-1]] = NO_BLOCK
+    return before_L
 
 
 def _pairs(node_A: AnyInts, context_A: AnyInts) -> tuple[Ints32, Ints32, Ints]:

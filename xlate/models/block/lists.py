@@ -22,8 +22,8 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.block import BigramIndex, more_floats
-from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.decoder import AnyBlockSystem
+from xlate.kernels.search.best_paths import Paths
+from xlate.models.block.decoder import AnyBlockSystem, blocks_before, path_graph
 from xlate.models.block.kind import KEYS, EventKind, frequent_features, with_features
 from xlate.models.block.moves import NO_BLOCK
 from xlate.models.kind import FoldSystem, ListedModel, ToTune, event_kind, made_of
@@ -33,7 +33,7 @@ from xlate.models.tuned import TunedCosts, TunedSystem, found_paths
 from xlate.phrases.matching import Matches, TableRows, collect_events, match_blocks
 from xlate.progress import track
 from xlate.scoring.weights import Weights
-from xlate.search.beam import END_LABEL
+from xlate.search.beam import ended
 from xlate.search.settings import DecoderSettings
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
@@ -55,30 +55,21 @@ def with_units(
         InputError: a sentence without words, or of more than the search can number.
     """
     space, (offsets_N1, labels_L), draws_C = found_paths(decoder, words, draw)
-    # The paths as a graph in which they share only the start: arc a leads to node a + 1.
-    label_A = np.insert(labels_L, offsets_N1[1:], END_LABEL).astype(np.int32)
-    first_N = offsets_N1[:-1] + np.arange(len(draws_C))
-    source_A = np.arange(len(label_A), dtype=np.int32)
-    source_A[first_N] = 0
-    graph = ArcGraph(source_A, np.arange(1, len(source_A) + 1, dtype=np.int32), len(source_A) + 1)
-    floats_AD = decoder.step_floats(space, graph, label_A)
+    paths = ended(Paths(offsets_N1, labels_L))
+    label_A, first_N = paths.labels_L, paths.offsets_N1[:-1]
+    floats_AD = decoder.step_floats(space, path_graph(paths), label_A)
     floats_CD = np.add.reduceat(floats_AD, first_N, axis=0) if len(draws_C) else floats_AD[:0]
-    parts_K, unit_PU = _units(decoder.blocks_of(space, label_A), decoder.asks(label_A), label_A >= 0, first_N)
+    block_A = decoder.blocks_of(space, label_A)
+    before_A = np.where(decoder.asks(label_A), blocks_before(block_A, paths), NO_BLOCK)
+    parts_K, unit_PU = _units(np.stack([before_A, block_A], axis=1)[label_A >= 0])
     text = space.texts(labels_L)
     used_D = decoder.weights.dense_D != 0 if used_D is None else used_D
     found = decoded(np.where(used_D, floats_CD, 0.0), EncodedText(text.ids_T, text.offsets_S1[offsets_N1]))
     return with_steps(replace(found, draws_C=draws_C), offsets_N1, parts_K, units=unit_PU)
 
 
-def _units(block_A: Ints32, asks_A: Bools, inner_A: Bools, first_N: Ints) -> tuple[Ints32, Ints32]:
-    """The steps of all paths as numbers of distinct units, (L,), and those as (block before, block), (P, 2).
-
-    The block before is `NO_BLOCK` if there is none or none is needed.
-    """
-    before_A = np.roll(block_A, 1)
-    before_A[first_N] = NO_BLOCK
-    before_A[~asks_A] = NO_BLOCK
-    pairs_L2 = np.stack([before_A, block_A], axis=1)[inner_A]
+def _units(pairs_L2: Ints32) -> tuple[Ints32, Ints32]:
+    """The steps of all paths as numbers of distinct units, (L,), and those as (block before, block), (P, 2)."""
     keys_L = (pairs_L2[:, 0].astype(np.int64) << 32) + pairs_L2[:, 1]
     _, first_P, parts_L = np.unique(keys_L, return_index=True, return_inverse=True)
     return parts_L.reshape(-1).astype(np.int32), pairs_L2[first_P]

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from xlate.array_types import NO_INTS32, Floats, Floats32, Ints, Ints32, Uints
+from xlate.array_types import NO_INTS32, Floats, Floats32, Ints32, Uints
 from xlate.errors import InputError, refuse_if
-from xlate.features.block import FLOATS, BigramIndex, BlockNames, MoreFloats, begun_with
+from xlate.features.block import FLOATS, BigramIndex, BlockNames, MoreFloats, standing
 from xlate.kernels.features.blocks import BigramFamilies, BlockArrays, DistortionArrays
 from xlate.kernels.search.block_decoder import ModelArrays
 from xlate.lm.model import NgramModel
@@ -112,9 +112,9 @@ class BlockLexicon:
         return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
 
     @cached_property
-    def begun(self) -> list[Ints]:
-        """What features that have a weight begin with: what a search must remember about a block; see `standing`."""
-        return begun_with(self.families, np.asarray(self.feature_keys)[np.asarray(self.feature_weights) != 0])
+    def standing_B1(self) -> Ints32:
+        """What a search must remember about each of B blocks, by features that have a weight; see `standing`."""
+        return standing(self.families, np.asarray(self.feature_keys)[np.asarray(self.feature_weights) != 0])
 
     @property
     def feature_arrays(self) -> BlockArrays:

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
-from xlate.features.block import standing
+from xlate.arrays.ragged import lengths_of, offsets_of
 from xlate.kernels.lm import step_all, walk_sentences
 from xlate.kernels.search import block_decoder
 from xlate.kernels.search.spans import span_futures, span_rows
@@ -79,17 +78,20 @@ def blocks_of_spans(
     """
     row_C = span_rows(model.table.source_finder, open_ids(words, model.source_vocabulary.ids(words)), longest)
     offsets_P1, order_O = model.blocks.options
+    found = np.flatnonzero(row_C >= 0)
+    rows = row_C[found]
     # No block is known for a word that occurs only in left-out sentences.
-    size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])
+    size = lengths_of(offsets_P1, rows)
     if most is not None:
-        size_C = np.minimum(size_C, most)
-    offsets_C1 = offsets_of(size_C)
-    cells, rank = row_numbers(offsets_C1), places_in_rows(offsets_C1)
+        size = np.minimum(size, most)
+    offsets = offsets_of(size)
+    cells = np.repeat(found, size)
+    blocks = order_O[np.repeat(offsets_P1[rows] - offsets[:-1], size) + np.arange(len(cells))]
     own_N, unit_N = own_cells(words, longest, cells)
-    blocks = np.concatenate([order_O[offsets_P1[row_C[cells]] + rank], unit_N.astype(np.int32)])
-    cells = np.concatenate([cells, own_N])
-    order = np.argsort(cells, kind="stable")
-    cells, blocks = cells[order], blocks[order]
+    if len(own_N):
+        cells, blocks = np.concatenate([cells, own_N]), np.concatenate([blocks, unit_N.astype(np.int32)])
+        order = np.argsort(cells, kind="stable")
+        cells, blocks = cells[order], blocks[order]
     if target is None:
         return cells, blocks
     kept = units_in(target, model.target_words, words, blocks, cells // longest)
@@ -196,7 +198,7 @@ class SpanMoves(UnitSpace):
     def arrays(self, kind: type[Arrays]) -> Arrays:
         """The options in the form that the compiled moves take."""
         options, fields = self.options, kind._fields  # type: ignore[attr-defined]  # it is a named tuple
-        context_O = standing(self.model.families, self.model.begun, options.block_O)
+        context_O = self.model.standing_B1[np.maximum(options.block_O, -1)]
         own = {"words": len(options.words), "context_O": context_O, "future_nn": self.future_nn}
         return kind(**own, **{name: getattr(options, name) for name in fields if name not in own})
 

@@ -19,7 +19,7 @@ from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
 from xlate.kernels.memory import best_of_rows, build_table, distinct_rows
 from xlate.kernels.search.rule_facts import NO_PAIR, RuleWords, Structure, own_words
-from xlate.kernels.search.spans import NO_GAP, Matches, match_rules
+from xlate.kernels.search.spans import NO_GAP, Matches, match_rules, option_words
 from xlate.models.derivation import COPIED, Span
 from xlate.models.unit_model import (
     UNKNOWN_PENALTY,
@@ -29,7 +29,6 @@ from xlate.models.unit_model import (
     columns_of,
     joined_rows,
     joined_targets,
-    option_words,
     weighted_sum,
 )
 from xlate.phrases.table import GAP, RuleTable
@@ -106,10 +105,11 @@ class RankedRules(Ranking[RankedRows]):
         """The rules of some source sides, and how many each of them keeps."""
         rule_B, size_S = self.units_of(rows)
         static_B = weighted_sum(self.model.rule_features(rule_B), self.weights_D)
-        alone_B = self.alone(static_B, self.words_of(rule_B))
+        targets = self.model.target_phrases(rule_B)
+        alone_B = self.alone(static_B, self.words_of(targets))
         kept = best_of_rows(alone_B, offsets_of(size_S), self.options)
-        found = RankedRows(rule_B[kept], static_B[kept], alone_B[kept], *self.phrases(self.words_of(rule_B[kept])))
-        return found, np.minimum(size_S, self.options)
+        scores = static_B[kept], alone_B[kept], *self.phrases(self.words_of(targets.select(kept)))
+        return RankedRows(rule_B[kept], *scores), np.minimum(size_S, self.options)
 
     def own_rules(self, words: Sequence[str], unit_N: Ints, start_N: Ints) -> RankedRows:
         """Copied words and terms of a sentence."""
@@ -184,8 +184,7 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
             [(COPIED, start) for start in range(len(words))] + [(unit, start) for start, _, unit in terms]
         ).T
         copies = ranked.own_rules(words, unit_X[copied], start_X[copied])
-        of_copies = np.arange(int(size_S.sum())) >= len(found.unit_R)
-        found = joined_rows(found, copies, of_copies)
+        found = joined_rows(found, copies)
     offsets_S1, swapped_T = offsets_of(size_S), np.zeros(len(found.unit_R), np.bool_)
     known_T = found.unit_R >= 0
     swapped_T[known_T] = model.table.swapped_B[found.unit_R[known_T]]
@@ -225,7 +224,8 @@ def backtracks(matches: Matches) -> Ints32:
 def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32, lengths_T: Ints) -> RuleWords:
     """The words and links of translations of `lengths_T` words; copies and terms are unknown words without links."""
     table, known_T, word_offsets_T1 = model.table, unit_T >= 0, offsets_of(lengths_T)
-    words_W = option_words(table, table.target_phrases.ids_T, UNKNOWN_ID, unit_T, word_offsets_T1)
+    phrases, unknown_W = table.target_phrases, np.full(word_offsets_T1[-1], UNKNOWN_ID, np.int32)
+    words_W = option_words(phrases.ids_T, phrases.offsets_S1, table.target_B, unknown_W, unit_T, word_offsets_T1)
     counts_T = np.zeros(len(unit_T), np.int64)
     links, ends = gathered(table.link_offsets_B1, unit_T[known_T])
     counts_T[known_T] = np.diff(ends)

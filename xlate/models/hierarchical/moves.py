@@ -25,7 +25,7 @@ from xlate.models.grammar.chart import Chart, Languages, Option, TargetSide, Tre
 from xlate.models.grammar.parsing import Cell, Match
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel, RuleOptions
 from xlate.models.unit_model import UnitSpace, units_in
-from xlate.search.beam import END_LABEL, EVERY_MOVE, SearchGraph, Words
+from xlate.search.beam import END_LABEL, EVERY_MOVE, SearchGraph, Words, path_of
 from xlate.search.settings import RuleSearch
 from xlate.text.vocabulary import END_ID, EncodedText
 
@@ -247,7 +247,7 @@ def bottom_up_graph(moves: RuleMoves, most: int, *, distinct: bool) -> SearchGra
     inner = count(1)
     for labels in paths:
         source, total = 0, 0.0
-        for label, score in zip(labels, moves.scores(labels), strict=True):
+        for label, score in zip(labels, moves.scores(path_of(labels)).tolist(), strict=True):
             # Each arc leads to its own node, the last one of a path to the goal.
             target, total = goal if label == END_LABEL else next(inner), total + score
             if total > score_N[target]:

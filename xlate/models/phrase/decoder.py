@@ -107,7 +107,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return features_D
 
     def steps(self, space: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
-        return tuple(map(space.step, labels))
+        return space.steps(labels)
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
         """The decoder for each sentence number; see `sentence_models`."""

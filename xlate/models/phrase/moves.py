@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,13 +42,14 @@ class PhraseMoves(UnitSpace):
     def units(self, labels: AnyInts | int) -> tuple[AnyInts, AnyInts]:
         return self.options.pair_O[labels], self.options.start_O[labels]
 
-    def step(self, label: int) -> Step:
-        """The step of an option; derivations of a sentence share it."""
-        if label not in self._steps:
-            options = self.options
-            span = int(options.start_O[label]), int(options.end_O[label])
-            self._steps[label] = Step(int(options.pair_O[label]), (span,), self.words_of(label))
-        return self._steps[label]
+    def steps(self, labels: Sequence[int]) -> tuple[Step, ...]:
+        """The steps of options; derivations of a sentence share them."""
+        options, known = self.options, self._steps
+        for label in labels:
+            if label not in known:
+                span = int(options.start_O[label]), int(options.end_O[label])
+                known[label] = Step(int(options.pair_O[label]), (span,), self.words_of(label))
+        return tuple([known[label] for label in labels])
 
     @cached_property
     def _steps(self) -> dict[int, Step]:

@@ -80,7 +80,8 @@ class RankedPhrases(Ranking[RankedPairs]):
         if model.sparse is not None and self.sparse_F is not None:
             crossed_BK, plain_B = self.weighted(self.sparse_F, model.sparse.of_pairs(pair_B))
             static_B = static_B + plain_B
-        alone_B = self.alone(static_B, self.words_of(pair_B))
+        targets = model.target_phrases(pair_B)
+        alone_B = self.alone(static_B, self.words_of(targets))
         kept, size_S, more_RE = self._kept(pair_B, alone_B, size_S)
         pair_R = pair_B[kept]
         logs_RK2 = model.log_reordering(pair_R)
@@ -89,9 +90,9 @@ class RankedPhrases(Ranking[RankedPairs]):
             backward_RK += crossed_BK[kept]
         # No zero is negative, so that equal rows have equal bits.
         forward_RK = weights_D[model.forward] * logs_RK2[:, k:] + 0.0
-        chosen = model.target_phrases(pair_R)
+        chosen = targets.select(kept)
         first_R, last_R = (chosen.ids_T[places] for places in (chosen.offsets_S1[:-1], chosen.offsets_S1[1:] - 1))
-        scores = static_B[kept], alone_B[kept], *self.phrases(self.words_of(pair_R)), backward_RK, forward_RK
+        scores = static_B[kept], alone_B[kept], *self.phrases(self.words_of(chosen)), backward_RK, forward_RK
         return RankedPairs(pair_R, *scores, first_R, last_R, more_RE), size_S
 
     def weighted(self, sparse_F: Floats, phrases: Steps) -> tuple[Floats, Floats]:
@@ -106,12 +107,13 @@ class RankedPhrases(Ranking[RankedPairs]):
         model, weights_D = self.model, self.weights_D
         offsets_N1, said = joined_targets(words, unit_N, start_N)
         text = offsets_N1, model.lm.vocabulary.ids(said)
-        target, source = model.target_vocabulary.ids(said), model.source_vocabulary.ids(words)
+        target = model.target_vocabulary.ids(said)
         first_N, last_N, length_N = target[offsets_N1[:-1]], target[offsets_N1[1:] - 1], np.diff(offsets_N1)
         static_N = weights_D[UNKNOWN] * UNKNOWN_PENALTY * (unit_N == COPIED)
         static_N = static_N - weights_D[WORD_PENALTY] * length_N + weights_D[PHRASE_PENALTY]
         backward_NK = forward_NK = np.zeros((len(unit_N), model.orientations))
         if self.sparse_F is not None:
+            source = model.source_vocabulary.ids(words)
             sides = source[start_N], source[end_N - 1], first_N, last_N, end_N - start_N, length_N
             own: Steps = dict(zip(OWN, (unit_N, *sides), strict=True))
             backward_NK, plain_N = self.weighted(self.sparse_F, own)
@@ -237,7 +239,7 @@ def _with_own(
     start_N = cell_N // longest
     own = ranked.own_pairs(words, unit_N, start_N, start_N + cell_N % longest + 1)
     both = np.concatenate([cell_O, cell_N])
-    found = joined_rows(found, own, np.arange(len(both)) >= len(cell_O))
+    found = joined_rows(found, own)
     # A term may be better than other options of its cell.
     order = np.lexsort((-found.alone_R, both))
     return rows_at(found, order), both[order]
