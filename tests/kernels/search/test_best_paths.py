@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.kernels.search.lattices import all_paths
-from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths, sample_paths
+from xlate.kernels.search.best_paths import GraphArcs, Paths, Texts, k_best_paths, path_scores, sample_paths
 from xlate.kernels.search.lattice_passes import ArcGraph
 
 Arcs = list[tuple[int, int, int, float]]
@@ -55,6 +55,20 @@ def test_paths_are_drawn_as_often_as_their_share(scale: float) -> None:
     assert times.keys() <= shares.keys()
     for path, share in shares.items():
         assert times[path] / draws == pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / draws) + 5 / draws)
+
+
+def test_the_steps_of_given_paths_score_as_their_arcs() -> None:
+    graph = small_graph(3)
+    paths = all_paths(ArcGraph(graph.source_A, graph.target_A, graph.goal + 1))
+    arc_L = np.concatenate(paths)
+    offsets_N1 = np.cumsum([0, *map(len, paths)])
+    np.testing.assert_array_equal(path_scores(graph, Paths(offsets_N1, graph.label_A[arc_L])), graph.score_A[arc_L])
+
+
+def test_the_steps_of_a_path_that_a_graph_lacks_have_no_scores() -> None:
+    graph = graph_of([(0, 1, 7, -1.0), (1, 2, 8, -2.0), (2, 3, 7, -4.0)], 3, 4)
+    paths = Paths(np.array([0, 3, 6]), np.array([7, 7, 8, 7, 8, 7], np.int32))
+    np.testing.assert_array_equal(path_scores(graph, paths), [-1, np.nan, np.nan, -1, -2, -4])
 
 
 def test_a_graph_without_a_goal_has_no_paths() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.search.phrase_coverage import Spans, expand_cover, is_covered, new_coverages
-from xlate.kernels.search.spans import span_futures
+from xlate.kernels.search.spans import option_words, span_futures
 
 
 def best_cutting(start, end, longest, offsets, alone, local) -> float:
@@ -98,3 +98,11 @@ def spans(covered, words, longest, limit, filled):
 
 def is_open(covered, i, words):
     return 0 <= i < words and not covered >> i & 1
+
+
+def test_the_words_of_options_are_those_of_target_phrases_and_their_own() -> None:
+    ids_T, offsets_Q1 = np.array([10, 11, 12, 20], np.int32), np.array([0, 3, 4])
+    target_B, own_X = np.array([1, 0], np.int32), np.array([90, 91, 92], np.int32)
+    unit_O, offsets_O1 = np.array([1, -1, 0, -2]), np.array([0, 3, 4, 5, 7])
+    words_W = option_words(ids_T, offsets_Q1, target_B, own_X, unit_O, offsets_O1)
+    assert words_W.tolist() == [10, 11, 12, 90, 20, 91, 92]
